@@ -24,14 +24,14 @@ export interface Approval {
 export class Activity {
   /** The pending approvals, oldest first. */
   readonly approvals: readonly Approval[];
-  /** What the agent proposed and nobody has decided on. */
+  /** The agent's undecided proposals. */
   readonly proposals: Proposals;
   readonly #approvals: Approval[] = [];
   readonly #connection: Connection;
   readonly #changed = new Listeners<void>();
   readonly #waits = new Listeners<string>();
   readonly #ends: Unsubscribe[];
-  readonly #standing = new Map<string, Activeness>();
+  readonly #activeness = new Map<string, Activeness>();
   #smarthole: SmartHoleState | null = null;
   /** Events that arrived while the list was loading are newer than the list. */
   #newer: Set<string> | null = null;
@@ -46,18 +46,18 @@ export class Activity {
       connection.onSnapshot(() => void this.#load()),
       connection.on("_vault/state", ({ sessionId, state, waiting }) => {
         this.#newer?.add(sessionId);
-        if (state === "running") this.#stand(sessionId, "working");
-        else if (state === "requires_action") this.#stand(sessionId, "asking");
+        if (state === "running") this.#set(sessionId, "working");
+        else if (state === "requires_action") this.#set(sessionId, "asking");
         else {
-          const isNew = waiting && this.#standing.get(sessionId) !== "waiting";
-          this.#stand(sessionId, waiting ? "waiting" : null);
+          const isNew = waiting && this.#activeness.get(sessionId) !== "waiting";
+          this.#set(sessionId, waiting ? "waiting" : null);
           if (isNew) this.#waits.notify("A question is waiting for your answer");
         }
       }),
       connection.on("_vault/conversation_changed", ({ sessionId, kind }) => {
         if (kind !== "ended" && kind !== "deleted") return;
         this.#newer?.add(sessionId);
-        this.#stand(sessionId, null);
+        this.#set(sessionId, null);
       }),
       connection.on("_vault/smarthole", ({ smarthole }) => {
         this.#smarthole = smarthole;
@@ -71,7 +71,7 @@ export class Activity {
   /** The activity of a conversation; null if it is idle or unknown to the daemon. */
   of(sessionId: string | null): Activeness | null {
     if (this.#approvals.some(({ params }) => params.sessionId === sessionId)) return "asking";
-    return (sessionId !== null && this.#standing.get(sessionId)) || null;
+    return (sessionId !== null && this.#activeness.get(sessionId)) || null;
   }
 
   /** The number of conversations with a running turn. */
@@ -81,7 +81,7 @@ export class Activity {
 
   /** Whether the agent waits for a person: for an approval, or for the answer to a question. */
   get waiting(): boolean {
-    return this.#approvals.length > 0 || [...this.#standing.values()].some((standing) => standing !== "working");
+    return this.#approvals.length > 0 || [...this.#activeness.values()].some((activeness) => activeness !== "working");
   }
 
   /** The state of the connection to SmartHole; null before it is known. */
@@ -125,8 +125,8 @@ export class Activity {
       };
       const answer = (optionId: string, words = ""): void => {
         gone();
-        const said = words === "" ? {} : { _meta: { vault: { words } } };
-        resolve({ outcome: { outcome: "selected", optionId }, ...said });
+        const meta = words === "" ? {} : { _meta: { vault: { words } } };
+        resolve({ outcome: { outcome: "selected", optionId }, ...meta });
       };
       const approval: Approval = { id: this.#next++, params, answer };
       if (signal.aborted) return given();
@@ -138,12 +138,12 @@ export class Activity {
   }
 
   #atWork(): string[] {
-    return [...this.#standing].filter(([, standing]) => standing !== "waiting").map(([id]) => id);
+    return [...this.#activeness].filter(([, activeness]) => activeness !== "waiting").map(([id]) => id);
   }
 
-  #stand(sessionId: string, standing: Activeness | null): void {
-    if (standing === null) this.#standing.delete(sessionId);
-    else this.#standing.set(sessionId, standing);
+  #set(sessionId: string, activeness: Activeness | null): void {
+    if (activeness === null) this.#activeness.delete(sessionId);
+    else this.#activeness.set(sessionId, activeness);
     this.#changed.notify();
   }
 
@@ -151,7 +151,7 @@ export class Activity {
     const loading = ++this.#loading;
     const newer = new Set<string>();
     this.#newer = newer;
-    this.#standing.clear();
+    this.#activeness.clear();
     try {
       const [status, list] = await Promise.all([
         this.#connection.call("_vault/status", {}),
@@ -162,8 +162,8 @@ export class Activity {
       for (const { sessionId, _meta } of list.sessions) {
         if (newer.has(sessionId)) continue;
         const { shown } = _meta.vault;
-        if (shown === "working") this.#standing.set(sessionId, "working");
-        if (shown === "waiting_for_you") this.#standing.set(sessionId, "waiting");
+        if (shown === "working") this.#activeness.set(sessionId, "working");
+        if (shown === "waiting_for_you") this.#activeness.set(sessionId, "waiting");
       }
     } catch {
       // The next snapshot loads it.

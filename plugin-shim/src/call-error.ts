@@ -47,7 +47,7 @@ export class CallError extends Error {
 }
 
 /** The text of an error for the user. */
-export function said(error: unknown): string {
+export function errorText(error: unknown): string {
   if (error instanceof CallError) return error.advice;
   return error instanceof Error ? error.message : String(error);
 }

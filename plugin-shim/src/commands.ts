@@ -2,7 +2,7 @@
 
 import type { App, Plugin } from "obsidian";
 import type { Activity } from "./activity";
-import { said } from "./call-error";
+import { errorText } from "./call-error";
 import { openChat } from "./chat-view";
 import type { Connection } from "./connection";
 import type { Host } from "./host";
@@ -110,7 +110,7 @@ export async function undoLast(connection: Connection, host: Host): Promise<void
     }
     host.notice(result.content.map(({ text }) => text).join("\n"));
   } catch (error) {
-    host.notice(said(error));
+    host.notice(errorText(error));
   }
 }
 

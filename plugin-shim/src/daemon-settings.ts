@@ -1,6 +1,6 @@
 // The daemon's settings. They are loaded from the daemon while they are shown, and stored only there.
 
-import { said } from "./call-error";
+import { errorText } from "./call-error";
 import type { Connection, Unsubscribe } from "./connection";
 import { Listeners } from "./listeners";
 import type {
@@ -94,7 +94,7 @@ export class DaemonSettings {
     } catch (error) {
       if (loading !== this.#loading) return;
       this.#loaded = null;
-      this.#problem = said(error);
+      this.#problem = errorText(error);
     }
     this.#listeners.notify();
   }

@@ -40,7 +40,7 @@ export interface Host {
   notice(text: string): void;
   /** Shows a desktop notification if the person looks at another program and has allowed notifications. */
   alert(text: string): void;
-  /** Whether the person can still be asked for that permission; undefined if none is needed. */
+  /** Whether the browser can still ask for that permission; undefined if none is needed. */
   mayAskToAlert?(): boolean;
   /** Asks for that permission; must follow a click. */
   askToAlert?(): Promise<void>;

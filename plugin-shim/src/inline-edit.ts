@@ -1,4 +1,4 @@
-// Edits the selected text by an instruction: the agent proposes, the diff is shown over the note, and nothing changes before it is kept.
+// Edits the selected text by an instruction: the agent proposes, the diff is shown over the note, and the note changes once the person keeps it.
 
 import { ButtonComponent, Modal, type App } from "obsidian";
 import { CallError, type Connection } from "./connection";
@@ -7,7 +7,7 @@ import type { ActiveNote } from "./host";
 import { drawDiff } from "./view/diff-view";
 import { isProposed, type Proposed } from "./view/outputs";
 
-/** What is edited. */
+/** The selection to edit, and its note. */
 export interface Selected extends ActiveNote {
   selection: string;
 }
@@ -109,7 +109,7 @@ export class InlineEditModal extends Modal {
     }
   }
 
-  /** A conversation of its own, in which nothing but proposals is made. */
+  /** Starts a separate conversation in the mode `plan`, in which the agent only proposes. */
   async #begin(): Promise<string> {
     if (this.#sessionId !== null) return this.#sessionId;
     const { sessionId } = await this.#connection.call("session/new", {});
@@ -131,7 +131,7 @@ export class InlineEditModal extends Modal {
   }
 }
 
-/** What was proposed in a turn. */
+/** The proposals of a turn. */
 function proposedIn({ items }: ConversationResult, turn: number): Proposed[] {
   const updates = items.filter((item) => item.turn === turn).flatMap((item) => item.updates ?? []);
   return updates.flatMap((update) => (update.sessionUpdate === "tool_call_update" && isProposed(update.rawOutput) ? [update.rawOutput] : []));

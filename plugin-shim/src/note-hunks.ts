@@ -1,10 +1,10 @@
-// Proposed edits as hunks in the open note: the lines that would go are marked, those that would come stand below them, each with
-// "Keep" and "Undo". What stands in the note itself is changed by the daemon alone, once a person keeps a hunk.
+// Proposed edits as hunks in the open note: the lines to remove are marked, the new lines are shown below them, each hunk with
+// "Keep" and "Undo". Only the daemon changes the note itself, once a person keeps a hunk.
 
 import { type EditorState, type Extension, type Range, StateEffect, StateField } from "@codemirror/state";
 import { Decoration, type DecorationSet, EditorView, ViewPlugin, WidgetType } from "@codemirror/view";
 import { editorInfoField } from "obsidian";
-import { said } from "./call-error";
+import { errorText } from "./call-error";
 import type { Proposals } from "./proposals";
 import type { ProposalPart, WaitingProposals } from "./protocol";
 import { type DiffLine, parseDiff } from "./view/diff";
@@ -13,7 +13,7 @@ import { visible } from "./view/format";
 import { placed } from "./view/hunks";
 import { textButton } from "./view/part";
 
-/** A hunk in a note, and how it is decided. */
+/** A hunk in a note, and the proposal that it belongs to. */
 interface NoteHunk {
   waiting: WaitingProposals;
   part: ProposalPart;
@@ -83,14 +83,14 @@ const redraw = StateEffect.define<null>();
 export function noteHunks(proposals: Proposals, onChange: (listener: () => void) => () => void, notice: (text: string) => void): Extension {
   const decide: Decide = async ({ waiting, part }, keep, view) => {
     try {
-      // What is typed is in the file before the daemon compares and changes it.
+      // Saves unsaved text first: the daemon compares the hunk with the file.
       const info = view.state.field(editorInfoField, false) as { save?(): Promise<void> } | undefined;
       await info?.save?.();
       if (!keep) return await proposals.reject(waiting, [part]);
       const { failed } = await proposals.apply(waiting, [part]);
       if (failed !== undefined) notice(failed);
     } catch (error) {
-      notice(said(error));
+      notice(errorText(error));
     }
   };
 
@@ -103,7 +103,7 @@ export function noteHunks(proposals: Proposals, onChange: (listener: () => void)
     const made: Range<Decoration>[] = [];
     for (const hunk of hunks) {
       const start = placed(hunk.lines, text);
-      // The note was changed there since: it is decided in the chat.
+      // These lines have changed since, so the hunk is shown only in the chat.
       if (start === null) continue;
       let at = start;
       let from: number | null = null;

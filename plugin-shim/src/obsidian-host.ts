@@ -14,14 +14,14 @@ import {
   type App,
 } from "obsidian";
 import { DEFAULT_ADDRESS } from "./address";
-import { said } from "./call-error";
+import { errorText } from "./call-error";
 import type { Unsubscribe } from "./connection";
 import type { ActiveNote, Host, OpenOptions } from "./host";
 import { activeNote, openFile } from "./notes";
 import { openTimeMachine } from "./time-machine-view";
 import { setWords } from "./view/part";
 
-/** The number of drawn diagrams: each needs a name of its own. */
+/** The number of drawn diagrams: each needs a unique id. */
 let diagrams = 0;
 
 const USUAL = DEFAULT_ADDRESS.slice(DEFAULT_ADDRESS.lastIndexOf(":") + 1);
@@ -43,7 +43,7 @@ export class ObsidianHost implements Host {
 
   openNote(path: string, options?: OpenOptions): void {
     openFile(this.#app, path, options).catch((error: unknown) => {
-      this.notice(said(error));
+      this.notice(errorText(error));
     });
   }
 

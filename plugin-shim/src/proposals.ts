@@ -1,17 +1,17 @@
-// What the agent proposed in the mode Plan, and the plans it made, over all conversations: the one place that knows what of it
-// waits for the person. The home, the cards and the hunks in an open note are drawn from it.
+// The agent's proposals of the mode Plan, and its plans, over all conversations: the one place that knows which of them
+// wait for the person. The home, the cards and the hunks in an open note draw them.
 
 import type { Connection, Unsubscribe } from "./connection";
 import type { ProposalPart, ProposalsApplyResult, WaitingProposals } from "./protocol";
 
-/** Watches what waits from its making until `stop`. */
+/** Follows the waiting proposals until `stop`. */
 export class Proposals {
-  /** The conversation that was active last comes first. */
+  /** The most recently active conversation comes first. */
   waiting: readonly WaitingProposals[] = [];
   readonly #connection: Connection;
   readonly #changed: () => void;
   readonly #ends: Unsubscribe[];
-  /** Conversations in which something was proposed that is not loaded yet. */
+  /** Conversations with new proposals that are not loaded yet. */
   readonly #new = new Set<string>();
   #loading = 0;
 
@@ -29,7 +29,7 @@ export class Proposals {
         if (state === "idle") {
           if (this.#new.delete(sessionId)) void this.load();
         } else if (this.of(sessionId)) {
-          // Whoever says something else has decided, unless the turn fails.
+          // A new message decides the earlier proposals, unless its turn fails.
           this.#new.add(sessionId);
           this.#take(this.waiting.filter((one) => one.sessionId !== sessionId));
         }
@@ -41,17 +41,17 @@ export class Proposals {
     if (connection.state.kind === "connected") void this.load();
   }
 
-  /** What waits in a conversation. */
+  /** The waiting proposals of a conversation. */
   of(sessionId: string | null): WaitingProposals | undefined {
     return this.waiting.find((one) => one.sessionId === sessionId);
   }
 
-  /** Applies what waits in a conversation, or parts of it. Fails with the daemon's words. */
+  /** Applies the waiting proposals of a conversation, or parts of them. Fails with the daemon's message. */
   apply({ sessionId, turn }: WaitingProposals, only?: ProposalPart[]): Promise<ProposalsApplyResult> {
     return this.#connection.call("_vault/proposals/apply", { sessionId, turn, only });
   }
 
-  /** Rejects it. */
+  /** Rejects the waiting proposals, or parts of them. */
   async reject({ sessionId, turn }: WaitingProposals, only?: ProposalPart[]): Promise<void> {
     await this.#connection.call("_vault/proposals/reject", { sessionId, turn, only });
   }

@@ -2,7 +2,7 @@
 // through the daemon, and shows errors below the field.
 
 import type { Setting, SettingDefinition } from "obsidian";
-import { said } from "./call-error";
+import { errorText } from "./call-error";
 import type { DaemonSettings } from "./daemon-settings";
 import type { JsonValue, Setting as DaemonSetting, SettingsSetResult } from "./protocol";
 
@@ -37,7 +37,7 @@ function renderRow(setting: Setting, row: Row, daemon: DaemonSettings): () => vo
       (error: unknown) => {
         // Typed text stays, to be corrected; a toggle returns to the daemon's value.
         if (row.kind === "toggle") show();
-        report(said(error));
+        report(errorText(error));
       },
     );
   };

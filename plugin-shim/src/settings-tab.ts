@@ -11,7 +11,7 @@ import {
   type SettingDefinitionItem,
 } from "obsidian";
 import { DEFAULT_ADDRESS, endpoint } from "./address";
-import { said } from "./call-error";
+import { errorText } from "./call-error";
 import type { Connection, ConnectionState } from "./connection";
 import type { DaemonSettings } from "./daemon-settings";
 import type { Host } from "./host";
@@ -135,7 +135,7 @@ export class StewardSettingTab extends PluginSettingTab {
         setting.setErrorMessage(null);
         shown = text.getValue();
         pairing.move(address).catch((error: unknown) => {
-          setting.setErrorMessage(said(error));
+          setting.setErrorMessage(errorText(error));
         });
       });
     });
@@ -230,7 +230,7 @@ export class StewardSettingTab extends PluginSettingTab {
           () => void setting.setErrorMessage(null),
           (error: unknown) => {
             redraw();
-            setting.setErrorMessage(said(error));
+            setting.setErrorMessage(errorText(error));
           },
         );
       });

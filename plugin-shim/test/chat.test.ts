@@ -78,7 +78,7 @@ async function back(): Promise<void> {
 }
 
 /** The sent messages with their conversations. */
-function said(): unknown[] {
+function sentMessages(): unknown[] {
   const prompts = daemon.sockets.flatMap((socket) => socket.asked("session/prompt"));
   return prompts.map(({ params }) => [params?.["sessionId"], (params?.["prompt"] as { text: string }[])[0]?.text]);
 }
@@ -145,7 +145,7 @@ describe("a message that waits for the connection", () => {
     expect(texts(chat)).toEqual([]);
     chat.send(draft("For a new one"));
     await back();
-    expect(said()).toEqual([["a", "For a"], ["new 2", "For a new one"]]);
+    expect(sentMessages()).toEqual([["a", "For a"], ["new 2", "For a new one"]]);
     expect(texts(chat)).toEqual(["For a new one (sending)"]);
   });
 
@@ -158,7 +158,7 @@ describe("a message that waits for the connection", () => {
     expect(texts(chat)).toEqual(["In a", "For a (waiting)"]);
     daemon.answers.delete("_vault/conversation");
     await back();
-    expect(said()).toEqual([["a", "For a"]]);
+    expect(sentMessages()).toEqual([["a", "For a"]]);
   });
 
   it("is shown only in its conversation, and no longer after its delivery", async () => {
@@ -194,7 +194,7 @@ describe("a message that waits for the connection", () => {
     const conversation = { sessionId: "a", state: "open", shown: "done", branch: 1 };
     daemon.last.deliver({ id: asked?.id, result: { conversation, branches: [], items: kept.get("a"), earlier: false, changes: [] } });
     await settle();
-    expect(said()).toEqual([["a", "For a"]]);
+    expect(sentMessages()).toEqual([["a", "For a"]]);
     expect(daemon.last.asked("session/new")).toEqual([]);
     expect(texts(chat)).toEqual(["In a", "For a (sending)"]);
   });
@@ -209,7 +209,7 @@ describe("a message that waits for the connection", () => {
     await settle();
     void chat.open("b");
     await back();
-    expect(said()).toEqual([["new 2", "Begins one"]]);
+    expect(sentMessages()).toEqual([["new 2", "Begins one"]]);
     expect(chat.sessionId).toBe("b");
     expect(texts(chat)).toEqual(["In b"]);
   });
@@ -227,7 +227,7 @@ describe("a message that waits for the connection", () => {
     await settle();
     await back();
     expect(texts(other)).toEqual(["In a", "For a (sending)"]);
-    expect(said()).toEqual([["a", "For a"]]);
+    expect(sentMessages()).toEqual([["a", "For a"]]);
   });
 
   it("is reported if it was rejected and is not visible", async () => {

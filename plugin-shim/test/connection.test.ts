@@ -113,8 +113,8 @@ describe("events", () => {
   it("calls the other listeners if one throws", async () => {
     const connection = await connected(daemon, clock);
     const error = console.error;
-    const said: unknown[] = [];
-    console.error = (...what) => said.push(...what);
+    const logged: unknown[] = [];
+    console.error = (...what) => logged.push(...what);
     connection.on("_vault/changed", () => {
       throw new Error("torn");
     });
@@ -122,7 +122,7 @@ describe("events", () => {
     daemon.last.event("_vault/changed", 1, { path: "A.md" });
     console.error = error;
     expect(told).toEqual(["A.md"]);
-    expect(String(said[1])).toContain("torn");
+    expect(String(logged[1])).toContain("torn");
   });
 
   it("closes a connection without responses", async () => {

@@ -141,13 +141,13 @@ describe("an edited message", () => {
 });
 
 describe("a message with attachments", () => {
-  const said = "What is this?\n(with a picture)\n(the note `Garden/Plot 27.md` is meant)\n(a part of the note `Inbox.md` is meant)";
+  const prompt = "What is this?\n(with a picture)\n(the note `Garden/Plot 27.md` is meant)\n(a part of the note `Inbox.md` is meant)";
 
   const image = { mimeType: "image/png", data: "iVBORw0KGgo=" };
   const went = (answer: object): void => void daemon.answers.set("_vault/attachments", () => answer);
 
   it("is requested again with what went with it", async () => {
-    scene.items = [item(1, "user_message_chunk", said), item(2, "agent_message_chunk", "A pear.")];
+    scene.items = [item(1, "user_message_chunk", prompt), item(2, "agent_message_chunk", "A pear.")];
     went({ images: [image], texts: [{ path: "Inbox.md", text: "pears" }] });
     await mounted();
     await press("Ask again");
@@ -161,7 +161,7 @@ describe("a message with attachments", () => {
   });
 
   it("is edited in its original form", async () => {
-    scene.items = [item(1, "user_message_chunk", said)];
+    scene.items = [item(1, "user_message_chunk", prompt)];
     went({ images: [image], texts: [{ path: "Inbox.md", text: "pears" }] });
     await mounted();
     await press("Edit the message");

@@ -36,8 +36,8 @@ function bar(connection: Connection): { element: HTMLElement; clicked: ReturnTyp
 }
 
 let seq = 0;
-function state(sessionId: string, standing: string, waiting = false): void {
-  daemon.last.event("_vault/state", ++seq, { sessionId, state: standing, queued: 0, waiting });
+function state(sessionId: string, turnState: string, waiting = false): void {
+  daemon.last.event("_vault/state", ++seq, { sessionId, state: turnState, queued: 0, waiting });
 }
 
 beforeEach(() => {
@@ -166,9 +166,9 @@ it.each([
   [{ kind: "refused" as const, detail: "the token is old" }, "Steward: refused"],
   [{ kind: "unpaired" as const }, "Steward: not paired"],
   [{ kind: "connecting" as const }, "Steward: connecting"],
-])("shows a missing connection: %o", (standing, text) => {
-  const status = statusOf(standing, { working: 1, waiting: true, smarthole: { ...away, state: "connected" } });
+])("shows a missing connection: %o", (connection, text) => {
+  const status = statusOf(connection, { working: 1, waiting: true, smarthole: { ...away, state: "connected" } });
   expect(status.text).toBe(text);
   expect(status.label).toContain("Click to open the chat");
-  if ("detail" in standing) expect(status.label).toContain(standing.detail);
+  if ("detail" in connection) expect(status.label).toContain(connection.detail);
 });

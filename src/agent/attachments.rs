@@ -40,7 +40,6 @@ pub struct Attachments {
     pub excerpts: Vec<Excerpt>,
 }
 
-/// An image.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Image {
     mime: String,

@@ -60,7 +60,7 @@ pub(super) fn request_summary(
     });
     Box::pin(async move {
         let Some(stream) = asked else { return Summary::default() };
-        tokio::time::timeout(SUMMARY_PATIENCE, summarised(stream)).await.unwrap_or_default()
+        tokio::time::timeout(SUMMARY_PATIENCE, read_summary(stream)).await.unwrap_or_default()
     })
 }
 
@@ -73,7 +73,7 @@ pub(super) async fn summary(compaction: &mut Option<Compaction>) -> Summary {
 }
 
 /// Reads a complete answer.
-async fn summarised(mut stream: TurnStream) -> Summary {
+async fn read_summary(mut stream: TurnStream) -> Summary {
     while let Some(item) = stream.next().await {
         match item {
             Ok(llm::Item::Event(_)) => {}

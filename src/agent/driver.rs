@@ -495,7 +495,7 @@ impl Driver {
             Ok(()) => self.into_result(end, true),
             Err(error) => {
                 let undelivered = end.undelivered;
-                self.into_result(End { undelivered, ..broken(&error) }, false)
+                self.into_result(End { undelivered, ..memory_failure(&error) }, false)
             }
         }
     }
@@ -507,7 +507,7 @@ impl Driver {
         self.cancel.cancel();
         let mut undelivered = std::mem::take(&mut self.undelivered);
         undelivered.extend(self.turn.abandon());
-        self.into_result(End { undelivered, ..broken(error) }, false)
+        self.into_result(End { undelivered, ..memory_failure(error) }, false)
     }
 
     fn into_result(self, end: End, is_stored: bool) -> TurnResult {
@@ -524,13 +524,13 @@ pub(super) fn failed_to_begin(
     error: &MemoryError,
 ) -> TurnResult {
     tracing::error!(%error, %conversation, "a turn could not begin");
-    let end = broken(error);
+    let end = memory_failure(error);
     let what = Update::Ended { end: end.clone() };
     shared.ports.audience.send(TurnUpdate { conversation, turn, what });
     TurnResult { end, delivered: vec![message], answer: String::new(), is_stored: false }
 }
 
-fn broken(error: &MemoryError) -> End {
+fn memory_failure(error: &MemoryError) -> End {
     let hint = match error {
         MemoryError::Broken { hint, .. } => hint.clone(),
         MemoryError::NotFound { .. } => None,

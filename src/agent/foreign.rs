@@ -52,7 +52,7 @@ pub fn read(call: ToolCall, tools: &Registry) -> Result<ToolCall, Box<CallResult
     let ToolArgs::Object(arguments) = &call.args else { return Ok(call) };
     let text = |key: &str| arguments.get(key).and_then(Value::as_str).unwrap_or_default();
     match call.name.as_str() {
-        FIND => Err(Box::new(found(text("query"), tools))),
+        FIND => Err(Box::new(search_tools(text("query"), tools))),
         CALL => {
             let name = text("name");
             if !tools.get(name).is_some_and(|tool| tool.is_external) {
@@ -115,7 +115,7 @@ fn call() -> ToolSpec {
 }
 
 /// The tools that contain the most words of the query.
-fn found(query: &str, tools: &Registry) -> CallResult {
+fn search_tools(query: &str, tools: &Registry) -> CallResult {
     let query = query.to_lowercase();
     let words: Vec<&str> = query.split(|c: char| !c.is_alphanumeric()).collect();
     let words: Vec<&str> = words.into_iter().filter(|word| word.len() > 1).collect();

@@ -126,7 +126,6 @@ pub(super) fn unread(error: ToolError) -> ToolError {
     }
 }
 
-/// The name of a turn in the journal.
 pub fn turn_name(conversation: impl std::fmt::Display, turn: impl std::fmt::Display) -> String {
     format!("conversation {conversation}, turn {turn}")
 }

@@ -249,8 +249,9 @@ impl Memory for StoredMemory {
         // The new conversation and open ones may come first.
         let recent = self.0.recent(20)?.into_iter();
         let ended = recent.filter(|one| one.ended.is_some() && one.id != conversation);
-        let told = ended.filter_map(|one| Some((one.id.to_string(), one.title?, one.summary?)));
-        Ok(told.take(EARLIER).collect())
+        let summarised =
+            ended.filter_map(|one| Some((one.id.to_string(), one.title?, one.summary?)));
+        Ok(summarised.take(EARLIER).collect())
     }
 
     fn installation(&self) -> Result<String> {
@@ -343,8 +344,8 @@ pub fn reason(turn: &Turn) -> Option<Reason> {
         TurnState::Cancelled => Some(Reason::Cancelled),
         TurnState::Failed => Some(Reason::Failed),
         TurnState::Done => {
-            let told = [Reason::Ended, Reason::MaxTokens, Reason::MaxRounds, Reason::Refused];
-            let found = told.into_iter().find(|reason| words(*reason) == turn.reason);
+            let worded = [Reason::Ended, Reason::MaxTokens, Reason::MaxRounds, Reason::Refused];
+            let found = worded.into_iter().find(|reason| words(*reason) == turn.reason);
             Some(found.unwrap_or(Reason::Done))
         }
     }

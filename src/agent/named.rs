@@ -370,8 +370,8 @@ mod tests {
             ("[a]\ncommand = [\"x\"]\nconfig_folders = [\"c\"]\n", "must be absolute"),
             ("[a]\ncommand = [\"x\"]\nenv = { STEWARD_GUEST = \"b\" }\n", "cannot be set"),
         ] {
-            let said = read(text).unwrap_err();
-            assert!(said.contains(fault), "{text}: {said}");
+            let message = read(text).unwrap_err();
+            assert!(message.contains(fault), "{text}: {message}");
         }
     }
 

@@ -80,18 +80,18 @@ fn read_words(
         (Some(start), Some(end)) if start < end => &answer[start..=end],
         _ => return vec!["it is not a JSON object".to_owned()],
     };
-    let said: BTreeMap<String, Value> = match serde_json::from_str(json) {
-        Ok(said) => said,
+    let answers: BTreeMap<String, Value> = match serde_json::from_str(json) {
+        Ok(answers) => answers,
         Err(error) => return vec![format!("it is not a JSON object: {error}")],
     };
     let mut faults = Vec::new();
-    for (key, said) in said {
+    for (key, answer) in answers {
         let number = key.parse::<usize>().ok().and_then(|number| number.checked_sub(1));
         let Some(file) = number.and_then(|at| files.get(at)) else {
             faults.push(format!("{key}: there is no such file"));
             continue;
         };
-        match said {
+        match answer {
             Value::String(text) => match checked(&text) {
                 Ok(valid) => {
                     words.insert(file.path.clone(), valid);

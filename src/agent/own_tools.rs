@@ -110,14 +110,14 @@ mod tests {
 
     #[test]
     fn arguments_are_read_or_named() {
-        let said = |args| read(&call("send_message", args)).unwrap();
+        let parsed = |args| read(&call("send_message", args)).unwrap();
         let sent = OwnCall::Send { text: "hm".to_owned(), is_question: false };
-        assert_eq!(said(json!({"text": "hm"})), Ok(sent));
-        assert_eq!(said(json!({"text": " "})).unwrap_err(), "`text` is empty");
-        assert_eq!(said(json!({})).unwrap_err(), "`text` is missing");
-        assert_eq!(said(json!({"text": 1})).unwrap_err(), "`text` must be a string");
-        assert!(said(json!({"text": "a", "is_question": "yes"})).is_err());
-        assert!(said(json!({"text": "a", "to": "b"})).unwrap_err().contains("`to`"));
+        assert_eq!(parsed(json!({"text": "hm"})), Ok(sent));
+        assert_eq!(parsed(json!({"text": " "})).unwrap_err(), "`text` is empty");
+        assert_eq!(parsed(json!({})).unwrap_err(), "`text` is missing");
+        assert_eq!(parsed(json!({"text": 1})).unwrap_err(), "`text` must be a string");
+        assert!(parsed(json!({"text": "a", "is_question": "yes"})).is_err());
+        assert!(parsed(json!({"text": "a", "to": "b"})).unwrap_err().contains("`to`"));
         assert!(read(&call("read_file", json!({}))).is_none());
         assert!(read(&call("end_conversation", json!({"reason": "done"}))).unwrap().is_ok());
     }

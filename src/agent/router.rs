@@ -407,7 +407,7 @@ fn ask(hooks: &Hooks, user_message: UserMessage) -> Result<UserMessage, PromptEr
         .field("source", user_message.source.as_str())
         .field("scope", user_message.scope.word())
         .field("conversation", user_message.to.map(|to| to.to_string()))
-        .text("attached", attached(&user_message))
+        .text("attached", attachments_json(&user_message))
         .with_input(user_message.text.as_str().into());
     match hooks.ask(event, &|| false) {
         Ok(None) => Ok(user_message),
@@ -418,7 +418,7 @@ fn ask(hooks: &Hooks, user_message: UserMessage) -> Result<UserMessage, PromptEr
 }
 
 /// The attachments, as hooks see them: the excerpts, and the number of images.
-fn attached(user_message: &UserMessage) -> Value {
+fn attachments_json(user_message: &UserMessage) -> Value {
     match user_message.attached.is_empty() {
         true => Value::Null,
         false => json!({

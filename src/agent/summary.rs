@@ -230,13 +230,13 @@ impl Summaries {
         prompt: &str,
         transcript: &str,
     ) -> Result<String, String> {
-        let said = format!("<conversation>\n{transcript}\n</conversation>");
+        let message = format!("<conversation>\n{transcript}\n</conversation>");
         let request = TurnRequest {
             system: prompt.into(),
             tool_choice: ToolChoice::None,
             max_output_tokens: OUTPUT,
             effort: Some(Effort::Off),
-            ..TurnRequest::new(vec![llm::Message::user(said)])
+            ..TurnRequest::new(vec![llm::Message::user(message)])
         };
         match one_shot::ask(model, &**self.conversations.clock(), request).await {
             Ok(turn) => {

@@ -68,7 +68,7 @@ impl VaultToolbox {
                     Guarded::OnlyNew if is_there => guard::unread(error),
                     _ => error,
                 };
-                CallOutcome::Done(failed(&error))
+                CallOutcome::Done(error_result(&error))
             }
             Outcome::Ask(question) => CallOutcome::NeedsApproval(Box::new(Waiting {
                 toolbox: self.clone(),
@@ -79,7 +79,6 @@ impl VaultToolbox {
     }
 }
 
-/// Details of a call for its result.
 struct CallDetails {
     call: String,
     turn: String,
@@ -164,8 +163,8 @@ impl Toolbox for VaultToolbox {
             };
             match tokio::task::spawn_blocking(work).await {
                 Ok(Ok(answer)) => answer,
-                Ok(Err(error)) => CallOutcome::Done(failed(&error)),
-                Err(error) => CallOutcome::Done(broken(&error)),
+                Ok(Err(error)) => CallOutcome::Done(error_result(&error)),
+                Err(error) => CallOutcome::Done(panic_result(&error)),
             }
         })
     }
@@ -193,12 +192,12 @@ fn check_tool(calls: &Calls, agent: &ActiveAgent, name: &str) -> Result<(), Tool
     Err(ToolError::new(ErrorCode::Denied, text, hint))
 }
 
-fn failed(error: &ToolError) -> CallResult {
+fn error_result(error: &ToolError) -> CallResult {
     let read_updates = error.read_update.iter().map(|update| (**update).clone()).collect();
     CallResult { is_error: true, read_updates, ..CallResult::done(error.text(), json!(error)) }
 }
 
-fn broken(error: &tokio::task::JoinError) -> CallResult {
+fn panic_result(error: &tokio::task::JoinError) -> CallResult {
     tracing::error!(%error, "a tool call stopped unexpectedly");
     CallResult::error(
         "the tool stopped unexpectedly; list_changes shows whether it changed anything",
@@ -231,7 +230,7 @@ impl Pending for Waiting {
             let work = move || toolbox.answer(question.answer(decision, by, &cancel), details);
             match tokio::task::spawn_blocking(work).await {
                 Ok(answer) => answer,
-                Err(error) => CallOutcome::Done(broken(&error)),
+                Err(error) => CallOutcome::Done(panic_result(&error)),
             }
         })
     }

@@ -8,7 +8,7 @@ use crate::tools::{ConversationItem, ConversationView, ToolError};
 
 impl ConversationView for Conversations {
     fn recent(&self, limit: usize) -> Result<Vec<Conversation>, ToolError> {
-        Self::recent(self, u32::try_from(limit).unwrap_or(u32::MAX)).map_err(failed)
+        Self::recent(self, u32::try_from(limit).unwrap_or(u32::MAX)).map_err(conversation_failure)
     }
 
     fn search(
@@ -16,7 +16,7 @@ impl ConversationView for Conversations {
         text: &str,
         limit: usize,
     ) -> Result<Vec<(Conversation, Vec<ConversationItem>)>, ToolError> {
-        let found = Self::search(self, text, limit).map_err(failed)?;
+        let found = Self::search(self, text, limit).map_err(conversation_failure)?;
         let place = |place: super::Excerpt| ConversationItem {
             item: place.item,
             kind: place.kind,
@@ -37,11 +37,14 @@ impl ConversationView for Conversations {
         let conversation = match self.get(id) {
             Ok(conversation) => conversation,
             Err(ConversationError::NotFound { .. }) => return Ok(None),
-            Err(error) => return Err(failed(error)),
+            Err(error) => return Err(conversation_failure(error)),
         };
         // A damaged item must not hide the others.
-        let history =
-            self.rows().branches.readable_history(id).map_err(|error| failed(error.into()))?;
+        let history = self
+            .rows()
+            .branches
+            .readable_history(id)
+            .map_err(|error| conversation_failure(error.into()))?;
         Ok(Some((conversation, history.into_iter().map(conversation_item).collect())))
     }
 }
@@ -62,6 +65,6 @@ pub fn conversation_item(item: Item) -> ConversationItem {
     }
 }
 
-fn failed(error: ConversationError) -> ToolError {
+fn conversation_failure(error: ConversationError) -> ToolError {
     ToolError::new(ErrorCode::IoError, error.to_string(), error.hint())
 }

@@ -19,7 +19,7 @@ const MARK_CHARS: usize = 64;
 pub fn data(text: &str, most: usize) -> String {
     let (clear, hidden) = cleared(text);
     let (body, end) = clear.split_at(end_of(&clear));
-    let (shown, left_out) = bounded(body, most);
+    let (shown, left_out) = cut_at_line(body, most);
     // The text of a note must not close the mark.
     let (shown, end) = (without_marks(shown), without_marks(end));
     let mut wrapped = match left_out {
@@ -88,7 +88,7 @@ fn begins_mark(text: &str) -> bool {
 }
 
 /// The beginning of `text`, cut at a nearby line end, and the number of characters cut off.
-fn bounded(text: &str, most: usize) -> (&str, usize) {
+fn cut_at_line(text: &str, most: usize) -> (&str, usize) {
     let Some((cut, _)) = text.char_indices().nth(most) else { return (text, 0) };
     let head = &text[..cut];
     let head = match head.rfind('\n') {

@@ -224,7 +224,8 @@ impl<'t> BaseReader<'t> {
         let mut made: Vec<View> = Vec::new();
         for view in views.map_or(&[][..], |views| self.list(views, "views")) {
             let next = self.view(view, &shared);
-            if let Some(name) = named(view).filter(|_| made.iter().any(|one| one.name == next.name))
+            if let Some(name) =
+                name_node(view).filter(|_| made.iter().any(|one| one.name == next.name))
             {
                 let message = format!("another view is named `{}` too", next.name);
                 self.warn(Kind::Misleading, name, message, "give it a name of its own".to_owned());
@@ -409,7 +410,7 @@ impl<'t> BaseReader<'t> {
                         .iter()
                         .filter_map(|item| {
                             let key = self.text(item, name)?;
-                            Some(shown(self.column(item, &key, shared), &key, shared))
+                            Some(shown_column(self.column(item, &key, shared), &key, shared))
                         })
                         .collect();
                     if !columns.is_empty() {
@@ -558,7 +559,7 @@ impl<'t> BaseReader<'t> {
 }
 
 /// The place of a view's name.
-fn named(view: &Node) -> Option<&Node> {
+fn name_node(view: &Node) -> Option<&Node> {
     let Content::Mapping(pairs) = &view.content else { return None };
     let name = pairs.iter().find(|(key, _)| key.text() == Some("name"));
     name.map(|(_, name)| name).filter(|name| !name.is_null())
@@ -566,7 +567,7 @@ fn named(view: &Node) -> Option<&Node> {
 
 impl View {
     fn new(kind: &str, name: &str, shared: &ViewDefaults) -> Self {
-        let columns = vec![shown(ColumnKey::parse("file.name"), "file.name", shared)];
+        let columns = vec![shown_column(ColumnKey::parse("file.name"), "file.name", shared)];
         let formulas = shared.formulas.clone();
         let filter = shared.filter.clone();
         let query = Query { filter, formulas, columns, ..Query::default() };
@@ -574,7 +575,7 @@ impl View {
     }
 }
 
-fn shown(key: ColumnKey, written: &str, shared: &ViewDefaults) -> ShownColumn {
+fn shown_column(key: ColumnKey, written: &str, shared: &ViewDefaults) -> ShownColumn {
     let title = shared.titles.get(&key).cloned().unwrap_or_else(|| written.into());
     ShownColumn { key, title, expression: None }
 }

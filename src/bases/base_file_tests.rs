@@ -269,7 +269,7 @@ fn missing_columns_and_duplicate_views_are_reported() {
          sort: [{property: formula.gone, direction: ASC}]\n    groupBy: file.folder\n  - name: A\n",
     )
     .expect("a base");
-    let told: Vec<_> = base
+    let warnings: Vec<_> = base
         .warnings
         .iter()
         .map(|warning| {
@@ -278,7 +278,7 @@ fn missing_columns_and_duplicate_views_are_reported() {
         })
         .collect();
     assert_eq!(
-        told,
+        warnings,
         [
             "5:13 a file has no field `nam`; did you mean `file.name`?",
             "5:23 the base has no formula `agee`; did you mean `formula.age`?",

@@ -32,11 +32,11 @@ pub fn blocks(note: &str, word: &str) -> Vec<Block> {
     let mut open: Option<Fence> = None;
     for (number, line) in note[body..].split_inclusive('\n').enumerate() {
         let (mut quotes, mut inner) =
-            unquoted(line, open.as_ref().map_or(usize::MAX, |fence| fence.quotes));
+            strip_quote_marks(line, open.as_ref().map_or(usize::MAX, |fence| fence.quotes));
         // A block ends with the quote that holds it.
         if let Some(fence) = open.take_if(|fence| quotes < fence.quotes) {
             found.extend(fence.block);
-            (quotes, inner) = unquoted(line, usize::MAX);
+            (quotes, inner) = strip_quote_marks(line, usize::MAX);
         }
         let rest = inner.trim_start_matches(' ');
         let indent = inner.len() - rest.len();
@@ -71,7 +71,7 @@ pub fn blocks(note: &str, word: &str) -> Vec<Block> {
 }
 
 /// A line without its quote marks (at most so many), and their number.
-fn unquoted(line: &str, most: usize) -> (usize, &str) {
+fn strip_quote_marks(line: &str, most: usize) -> (usize, &str) {
     let (mut quotes, mut rest) = (0, line);
     while quotes < most {
         let inner = rest.trim_start_matches(' ');

@@ -48,7 +48,7 @@ fn vault() -> Vault {
 }
 
 /// Each warning as `column message → hint`.
-fn said_of(checker: &Checker<'_>, text: &str) -> Vec<String> {
+fn messages_of(checker: &Checker<'_>, text: &str) -> Vec<String> {
     let options = Options { allows_extensions: true, ..Options::default() };
     let expression =
         parse::parse(text, options).unwrap_or_else(|error| panic!("{}", error.render(text)));
@@ -63,7 +63,7 @@ fn said_of(checker: &Checker<'_>, text: &str) -> Vec<String> {
 #[track_caller]
 fn check(text: &str, expected: &[&str]) {
     let vault = vault();
-    assert_eq!(said_of(&Checker::new(Some(&vault)), text), expected, "{text}");
+    assert_eq!(messages_of(&Checker::new(Some(&vault)), text), expected, "{text}");
 }
 
 #[test]
@@ -159,26 +159,26 @@ fn arguments_are_counted_and_their_types_compared() {
 #[test]
 fn without_a_vault_only_the_language_is_checked() {
     let checker = Checker::new(None);
-    assert_eq!(said_of(&checker, "staus && file.hasTag(\"nothing\")"), [""; 0]);
-    assert_eq!(said_of(&checker, "due-date").len(), 1);
-    assert_eq!(said_of(&checker, "file.hastag(\"x\")").len(), 1);
+    assert_eq!(messages_of(&checker, "staus && file.hasTag(\"nothing\")"), [""; 0]);
+    assert_eq!(messages_of(&checker, "due-date").len(), 1);
+    assert_eq!(messages_of(&checker, "file.hastag(\"x\")").len(), 1);
 }
 
 #[test]
 fn a_base_knows_its_formulas_and_no_extensions() {
     let checker = Checker::new(None).in_base(vec!["total".into()]);
-    assert_eq!(said_of(&checker, "formula.total"), [""; 0]);
+    assert_eq!(messages_of(&checker, "formula.total"), [""; 0]);
     assert_eq!(
-        said_of(&checker, "formula.totl"),
+        messages_of(&checker, "formula.totl"),
         ["1 the base has no formula `totl` → did you mean `formula.total`?"]
     );
-    let said = said_of(&checker, "file.words > 1");
+    let messages = messages_of(&checker, "file.words > 1");
     assert_eq!(
-        said,
+        messages,
         [
             "6 Obsidian does not know `file.words` → it can be used in rules and queries, not in a base"
         ]
     );
-    let said = said_of(&checker, "this.file.similarity(\"x\")");
-    assert_eq!(said.len(), 1, "{said:?}");
+    let messages = messages_of(&checker, "this.file.similarity(\"x\")");
+    assert_eq!(messages.len(), 1, "{messages:?}");
 }

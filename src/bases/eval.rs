@@ -410,7 +410,7 @@ impl<'a> Evaluator<'a> {
                 let needed =
                     function.params.unwrap_or_default().iter().filter(|param| !param.is_optional);
                 if args.len() < needed.count() {
-                    return error(missing(function, args.len()), at);
+                    return error(missing_argument(function, args.len()), at);
                 }
                 located(code(&mut Walker { evaluator: self, of }, receiver, args), at)
             }
@@ -493,7 +493,7 @@ fn check(function: &Function, args: &[Value]) -> Result<(), String> {
         let arguments = if param.is_repeated { args.get(at..) } else { args.get(at..=at) };
         let arguments = arguments.unwrap_or_default();
         if arguments.is_empty() && !param.is_optional {
-            return Err(missing(function, at));
+            return Err(missing_argument(function, at));
         }
         for value in arguments {
             let kind = value.kind();
@@ -511,7 +511,7 @@ fn check(function: &Function, args: &[Value]) -> Result<(), String> {
     Ok(())
 }
 
-fn missing(function: &Function, at: usize) -> String {
+fn missing_argument(function: &Function, at: usize) -> String {
     let param = function.params.unwrap_or_default().get(at).map_or("", |param| param.name);
     format!("{}(): the argument \"{param}\" is missing", function.name)
 }

@@ -20,7 +20,7 @@ pub(super) fn hint(filter: &Filter) -> Option<Hint> {
                     break;
                 }
             }
-            joined(hints)
+            join_hints(hints)
         }
         Filter::Or(parts) => {
             let hints: Option<Vec<Hint>> = parts.iter().map(hint).collect();
@@ -31,13 +31,15 @@ pub(super) fn hint(filter: &Filter) -> Option<Hint> {
     }
 }
 
-fn joined(mut hints: Vec<Hint>) -> Option<Hint> {
+fn join_hints(mut hints: Vec<Hint>) -> Option<Hint> {
     if hints.len() > 1 { Some(Hint::All(hints)) } else { hints.pop() }
 }
 
 fn of_expr(expr: &Expr) -> Option<Hint> {
     match &expr.node {
-        Node::And(left, right) => joined(of_expr(left).into_iter().chain(of_expr(right)).collect()),
+        Node::And(left, right) => {
+            join_hints(of_expr(left).into_iter().chain(of_expr(right)).collect())
+        }
         Node::Or(left, right) => Some(Hint::Any(vec![of_expr(left)?, of_expr(right)?])),
         Node::Method { of, name, args, .. } if matches!(of.node, Node::File) => {
             let texts: Option<Vec<Text>> = args.iter().map(text).collect();

@@ -102,7 +102,7 @@ impl Template {
         while let Some(opening) = source[reader.at..].find('{') {
             let opening = reader.at + opening;
             let Some(length) = source[opening..].find('}') else {
-                return Err(unclosed(source, opening..opening + 1, "}"));
+                return Err(unclosed_error(source, opening..opening + 1, "}"));
             };
             let end = opening + length + 1;
             let expression = match &source[opening + 1..end - 1] {
@@ -214,7 +214,7 @@ impl PreparedTemplate {
                 json => return Ok(json),
             },
         };
-        Err(nothing(prepared, gives))
+        Err(nothing_to_insert(prepared, gives))
     }
 
     /// The name or path for the evaluator's current row. Characters that no name may hold become `-`, `/` too.
@@ -262,7 +262,7 @@ impl PreparedTemplate {
                 }
                 continue;
             }
-            let short = shortened(whole);
+            let short = shorten_name(whole);
             named.is_shortened |= short.len() < whole.len();
             // The extension follows the name, so a final dot of the name is allowed.
             let ending = if is_path { "" } else { ".md" };
@@ -351,7 +351,8 @@ impl<'s> TemplateReader<'s> {
     fn expression(&mut self, text: &str, at: usize) -> Result<(), Diagnostic> {
         let options =
             Options { allows_extensions: true, is_in_template: true, ..Options::default() };
-        let parsed = parse::parse(text, options).map_err(|error| moved(error, self.source, at))?;
+        let parsed =
+            parse::parse(text, options).map_err(|error| move_diagnostic(error, self.source, at))?;
         self.parts.push(TemplatePart::Expression { expression: Arc::new(parsed), at: at as u32 });
         if let Some((_, whole, is_mixed)) = self.names.last_mut() {
             // A placeholder for a value that is valid in a name.
@@ -449,21 +450,21 @@ fn closing(source: &str, opening: usize) -> Result<usize, Diagnostic> {
             return Ok(source.len() - lexer.rest().len());
         }
         match lexer.next() {
-            Ok((Token::End, _)) => return Err(unclosed(source, opening..begin, "}}")),
+            Ok((Token::End, _)) => return Err(unclosed_error(source, opening..begin, "}}")),
             Ok(_) => {}
-            Err(error) => return Err(moved(error, source, begin)),
+            Err(error) => return Err(move_diagnostic(error, source, begin)),
         }
     }
 }
 
-fn unclosed(source: &str, at: Range<usize>, closing: &str) -> Diagnostic {
+fn unclosed_error(source: &str, at: Range<usize>, closing: &str) -> Diagnostic {
     let message = format!("this `{}` is not closed", &source[at.clone()]);
     Diagnostic::error(Kind::InvalidExpression, source, span(at.start, at.end), message)
         .hint(format!("write `{closing}` after the expression"))
 }
 
 /// Moves diagnostics of an expression to the enclosing template.
-fn moved(error: Diagnostic, source: &str, begin: usize) -> Diagnostic {
+fn move_diagnostic(error: Diagnostic, source: &str, begin: usize) -> Diagnostic {
     let at = begin as u32 + error.at.start..begin as u32 + error.at.end;
     error.moved_to(source, at)
 }
@@ -509,7 +510,7 @@ fn inserted(prepared: &Prepared, evaluator: &mut Evaluator<'_>) -> Result<String
             Err(error) => error.to_string(),
         },
     };
-    Err(nothing(prepared, gives))
+    Err(nothing_to_insert(prepared, gives))
 }
 
 /// The file name of a link without a target file.
@@ -521,12 +522,12 @@ fn name_of(link: &Link) -> &str {
     }
 }
 
-fn nothing(prepared: &Prepared, gives: String) -> NothingToInsert {
+fn nothing_to_insert(prepared: &Prepared, gives: String) -> NothingToInsert {
     NothingToInsert { expression: prepared.expression.source.trim().into(), gives }
 }
 
 /// Shortens a name to [`MAX_NAME_BYTES`], after a word if one ends in its second half.
-fn shortened(name: &str) -> &str {
+fn shorten_name(name: &str) -> &str {
     if name.len() <= MAX_NAME_BYTES {
         return name;
     }

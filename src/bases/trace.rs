@@ -135,7 +135,7 @@ impl Trace<'_, '_> {
             value => Outcome::of(value.is_true()),
         };
         let mut read: Vec<(Text, Read<'_>)> = Vec::new();
-        reads(of, expr, &mut read);
+        collect_reads(of, expr, &mut read);
         for (name, read) in read {
             let value = match read {
                 Read::Node(node) => self.evaluator.eval(of, node),
@@ -171,7 +171,7 @@ enum Read<'e> {
 }
 
 /// The values that an expression reads from the row, each once, in order of appearance.
-fn reads<'e>(of: &Prepared, expr: &'e Expr, found: &mut Vec<(Text, Read<'e>)>) {
+fn collect_reads<'e>(of: &Prepared, expr: &'e Expr, found: &mut Vec<(Text, Read<'e>)>) {
     let mut add = |name: Text, read| {
         if !found.iter().any(|(known, _)| *known == name) {
             found.push((name, read));
@@ -203,7 +203,7 @@ fn reads<'e>(of: &Prepared, expr: &'e Expr, found: &mut Vec<(Text, Read<'e>)>) {
         _ => {}
     }
     for part in parts(expr) {
-        reads(of, part, found);
+        collect_reads(of, part, found);
     }
 }
 

@@ -312,7 +312,7 @@ fn sort(rows: &mut Vec<FileId>, query: &Query, page: Page, evaluator: &mut Evalu
     let compare = evaluator.compare();
     let order = |(a, a_path, _): &Keyed, (b, b_path, _): &Keyed| {
         let keys = query.sort.iter().zip(a.iter().zip(b));
-        let ordering = keys.map(|(by, (a, b))| directed(compare.sorted(a, b), by, a, b));
+        let ordering = keys.map(|(by, (a, b))| compare_directed(compare.sorted(a, b), by, a, b));
         let ordering = ordering.fold(Ordering::Equal, Ordering::then);
         ordering.then_with(|| super::functions::by_name(a_path, b_path))
     };
@@ -330,7 +330,7 @@ fn sort(rows: &mut Vec<FileId>, query: &Query, page: Page, evaluator: &mut Evalu
 }
 
 /// Compares two values in the direction of a sort; empty values come last in both directions.
-fn directed(ordering: Ordering, by: &SortBy, a: &Value, b: &Value) -> Ordering {
+fn compare_directed(ordering: Ordering, by: &SortBy, a: &Value, b: &Value) -> Ordering {
     let is_null = |value: &Value| value.kind() == Type::Null;
     if by.is_descending && !is_null(a) && !is_null(b) { ordering.reverse() } else { ordering }
 }
@@ -367,6 +367,6 @@ fn grouped(
         groups[at].1.push(file);
     }
     let compare = evaluator.compare();
-    groups.sort_by(|(a, _), (b, _)| directed(compare.sorted(a, b), by, a, b));
+    groups.sort_by(|(a, _), (b, _)| compare_directed(compare.sorted(a, b), by, a, b));
     groups.into_iter().map(|(key, rows)| (Some(key), rows)).collect()
 }

@@ -234,8 +234,7 @@ pub(super) fn judged<'a>(
         row.decision = "refused".to_owned();
         row.layer = Some(refusal.layer.to_owned());
         // A value that does not fit a schema may come from a note.
-        let told = refusal.layer != "input";
-        row.reason = told.then(|| cut(&refusal.reason));
+        row.reason = (refusal.layer != "input").then(|| cut(&refusal.reason));
     }
 }
 

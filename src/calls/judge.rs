@@ -61,7 +61,7 @@ pub(super) struct ApprovalRequest {
 impl ApprovalRequest {
     /// The error for a caller that can ask the person itself.
     pub fn needed(&self) -> ToolError {
-        let changes: Vec<Value> = self.changes.iter().map(shown).collect();
+        let changes: Vec<Value> = self.changes.iter().map(change_json).collect();
         let mut data = json!({
             "title": self.title,
             "layer": self.layer,
@@ -84,7 +84,7 @@ impl ApprovalRequest {
     }
 }
 
-fn shown(change: &ShownChange) -> Value {
+fn change_json(change: &ShownChange) -> Value {
     json!({
         "action": word(change.action),
         "path": change.path,
@@ -470,7 +470,7 @@ fn dry_run_answer(
     if !preview.reasons.is_empty() {
         lines.push(format!("a person would be asked, since {}", preview.reasons.join("; ")));
     }
-    let changes: Vec<Value> = preview.changes.iter().map(shown).collect();
+    let changes: Vec<Value> = preview.changes.iter().map(change_json).collect();
     let mut facts = json!({
         "dryRun": true,
         "title": preview.title,

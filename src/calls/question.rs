@@ -163,7 +163,7 @@ impl Question {
                 "too many questions wait for a person already".to_owned(),
                 "tell the user what waits for them, and call again once they have answered".to_owned(),
             ),
-            Decision::Reject => refused(&by),
+            Decision::Reject => refusal_error(&by),
             Decision::Late => (
                 ErrorCode::Denied,
                 NOBODY.to_owned(),
@@ -210,7 +210,7 @@ impl Question {
 /// The reason in the audit for a question without an answer.
 const NOBODY: &str = "nobody answered";
 
-fn refused(by: &Answerer) -> (ErrorCode, String, String) {
+fn refusal_error(by: &Answerer) -> (ErrorCode, String, String) {
     let who = if by.is_client { format!("`{}`", by.program) } else { "a person".to_owned() };
     let (why, hint) = match &*by.words {
         "" => (format!("{who} refused it"), "do not try it again in another way"),
@@ -308,7 +308,7 @@ impl UnansweredQuestion {
             Decision::Once | Decision::Always => {
                 ("allowed", "a person agreed later: the same call may be made once".to_owned())
             }
-            Decision::Reject => ("refused", refused(by).1),
+            Decision::Reject => ("refused", refusal_error(by).1),
             _ => ("refused", NOBODY.to_owned()),
         };
         (row.decision, row.layer) = (word.to_owned(), Some(layers::APPROVAL.to_owned()));

@@ -78,7 +78,7 @@ impl Relay<'_> {
             let listening = tokio::select! {
                 // Notices the end of the daemon before sending anything more.
                 biased;
-                handle_daemon_message = next(&mut self.daemon) => match handle_daemon_message {
+                handle_daemon_message = next_message(&mut self.daemon) => match handle_daemon_message {
                     Ok(message) => self.handle_daemon_message(message),
                     Err(error) => self.lost(&error),
                 },
@@ -283,7 +283,7 @@ impl Relay<'_> {
 }
 
 /// The daemon's next message; pending forever without a connection.
-async fn next(daemon: &mut Option<Client>) -> Result<Value, ClientError> {
+async fn next_message(daemon: &mut Option<Client>) -> Result<Value, ClientError> {
     match daemon {
         Some(daemon) => daemon.next().await,
         None => std::future::pending().await,

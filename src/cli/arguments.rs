@@ -193,7 +193,7 @@ impl Cli {
         if let Some(tool) = called.find(|one| call::is_foreign(one)) {
             command = command.mut_subcommand("call", |call| call.subcommand(call::foreign(tool)));
         }
-        let matches = command.try_get_matches_from(joined(arguments))?;
+        let matches = command.try_get_matches_from(join_bool_values(arguments))?;
         Self::from_arg_matches(&matches)
     }
 
@@ -258,7 +258,7 @@ impl Command {
 
 /// Joins `true` and `false` after a flag of `call` to that flag, since a switch may have no value:
 /// `--create false` becomes `--create=false`. For a flag that takes text both mean the same.
-fn joined(arguments: &[OsString]) -> Vec<OsString> {
+fn join_bool_values(arguments: &[OsString]) -> Vec<OsString> {
     let mut joined: Vec<OsString> = Vec::new();
     let mut in_call = false;
     let mut flag = false;
@@ -302,7 +302,7 @@ pub fn explain(error: &clap::Error, arguments: &[OsString]) -> ExitCode {
     let message = rendered.split("\n\n").next().unwrap_or_default();
     let message = message.strip_prefix("error: ").unwrap_or(message);
     let message = message.split_whitespace().collect::<Vec<_>>().join(" ");
-    let (message, hint) = match missing(error) {
+    let (message, hint) = match missing_argument(error) {
         Some((command, what)) => {
             (format!("`{command}` needs {what}"), format!("see `{command} --help`"))
         }
@@ -317,8 +317,7 @@ pub fn explain(error: &clap::Error, arguments: &[OsString]) -> ExitCode {
     Output::new(json, Color::Auto).report(&Failure::usage(message, hint))
 }
 
-/// The required argument that is missing.
-fn missing(error: &clap::Error) -> Option<(String, String)> {
+fn missing_argument(error: &clap::Error) -> Option<(String, String)> {
     if error.kind() != ErrorKind::MissingRequiredArgument {
         return None;
     }
@@ -370,11 +369,11 @@ fn suggestion(error: &clap::Error, arguments: &[OsString]) -> Option<String> {
         return Some("put `--` before a text that begins with `-`".to_owned());
     }
     let wrong = [ContextKind::InvalidArg, ContextKind::InvalidSubcommand];
-    if let Some(said) = wrong.into_iter().find_map(|kind| match error.get(kind)? {
+    if let Some(suggestion) = wrong.into_iter().find_map(|kind| match error.get(kind)? {
         ContextValue::String(word) => words::not_here(word.split([' ', '=']).next()?),
         _ => None,
     }) {
-        return Some(said.to_owned());
+        return Some(suggestion.to_owned());
     }
     let kinds =
         [ContextKind::SuggestedArg, ContextKind::SuggestedSubcommand, ContextKind::SuggestedValue];
@@ -386,8 +385,8 @@ fn suggestion(error: &clap::Error, arguments: &[OsString]) -> Option<String> {
     })?;
     // By similarity alone, `quit` would suggest `audit`, and `copy` would suggest `acp`.
     let first = |word: &str| word.chars().next();
-    if let Some(ContextValue::String(said)) = error.get(ContextKind::InvalidSubcommand)
-        && first(said) != first(&word)
+    if let Some(ContextValue::String(suggestion)) = error.get(ContextKind::InvalidSubcommand)
+        && first(suggestion) != first(&word)
     {
         return None;
     }

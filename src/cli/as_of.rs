@@ -41,7 +41,7 @@ pub fn show(session: &Session, path: Option<&str>, at: &str) -> Result<()> {
             let hint = "`steward log` shows its changes";
             return Err(Failure::other("failed", message, hint));
         }
-        (EntryThen::Folder, ..) => session.output.paged().text(&listed(&found))?,
+        (EntryThen::Folder, ..) => session.output.paged().text(&list_states(&found))?,
         (EntryThen::Other, ..) => {
             let message = format!("`{}` was a link or a special file", found.path);
             return Err(Failure::other("failed", message, "a file or a folder can be shown"));
@@ -50,7 +50,7 @@ pub fn show(session: &Session, path: Option<&str>, at: &str) -> Result<()> {
     Ok(())
 }
 
-fn listed(found: &AsOfResult) -> String {
+fn list_states(found: &AsOfResult) -> String {
     let line = |entry: &crate::protocol::as_of::TreeEntryThen| {
         let end = if entry.kind == EntryThen::Folder { "/" } else { "" };
         let unsure = if entry.unsure { "  (changed outside the steward since)" } else { "" };

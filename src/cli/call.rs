@@ -133,7 +133,7 @@ fn from_stdin() -> Result<String> {
 
 fn subcommand(tool: &Definition) -> clap::Command {
     let parameters = flags::parameters(&tool.input_schema);
-    let positional = positional(tool, &parameters);
+    let positional = positional_parameters(tool, &parameters);
     let names: Vec<_> = positional.iter().map(|one| one.name.to_uppercase()).collect();
     let mut given = Arg::new(GIVEN).num_args(0..=positional.len().max(1));
     given = match names.is_empty() {
@@ -176,7 +176,7 @@ fn subcommand(tool: &Definition) -> clap::Command {
 }
 
 /// The parameters that need no flag: the required texts, or else the subject of the call.
-fn positional<'a>(tool: &Definition, parameters: &'a [Parameter]) -> Vec<&'a Parameter> {
+fn positional_parameters<'a>(tool: &Definition, parameters: &'a [Parameter]) -> Vec<&'a Parameter> {
     // The tool's own order puts the subject first; the schema is sorted alphabetically.
     let place = |one: &Parameter| tool.touches.iter().position(|(name, _)| *name == one.name);
     let mut found: Vec<_> = parameters.iter().filter(|one| one.required && one.is_text()).collect();
@@ -189,7 +189,7 @@ fn positional<'a>(tool: &Definition, parameters: &'a [Parameter]) -> Vec<&'a Par
 
 fn arguments(tool: &Definition, given: &ArgMatches) -> Result<Map<String, Value>> {
     let parameters = flags::parameters(&tool.input_schema);
-    let positional = positional(tool, &parameters);
+    let positional = positional_parameters(tool, &parameters);
     let words: Vec<&String> = given.get_many(GIVEN).into_iter().flatten().collect();
     let base = match &words[..] {
         [only] if only.starts_with('{') || positional.is_empty() && *only != "-" => object(only)?,

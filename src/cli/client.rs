@@ -179,7 +179,7 @@ impl Client {
         let proof = daemon.proof.unwrap_or_default();
         // Checked on this connection too: another program may have taken the port since the
         // challenge.
-        if !proves(&proof, &token.proof(Proof::Initialize, port, nonce)) {
+        if !is_equal_proof(&proof, &token.proof(Proof::Initialize, port, nonce)) {
             return Err(ClientError::NotTheDaemon { port });
         }
         self.max_frame = usize::try_from(daemon.limits.max_frame_bytes)
@@ -246,8 +246,8 @@ impl Client {
     }
 
     pub async fn notify(&mut self, method: &str, params: Value) -> Result<(), ClientError> {
-        let told = json!({ "jsonrpc": "2.0", "method": method, "params": params });
-        self.send(told.to_string()).await
+        let notification = json!({ "jsonrpc": "2.0", "method": method, "params": params });
+        self.send(notification.to_string()).await
     }
 
     /// Answers the daemon's request `id`.
@@ -386,7 +386,7 @@ impl<'a> Challenge<'a> {
         let both = format!("{} {}", self.nonce, answer.nonce);
         // A server nonce that is not one word cannot be part of the ticket.
         let is_word = |c: char| c.is_ascii_alphanumeric() || c == '-';
-        if !proves(&answer.proof, &self.token.proof(Proof::Challenge, self.port, &both))
+        if !is_equal_proof(&answer.proof, &self.token.proof(Proof::Challenge, self.port, &both))
             || !answer.nonce.chars().all(is_word)
         {
             return Err(ClientError::NotTheDaemon { port: self.port });
@@ -410,7 +410,7 @@ fn challenge_answer(bytes: &[u8]) -> Result<ChallengeAnswer, Option<u16>> {
 }
 
 /// Compared as hashes, so that the time reveals nothing.
-fn proves(shown: &str, right: &str) -> bool {
+fn is_equal_proof(shown: &str, right: &str) -> bool {
     blake3::hash(shown.as_bytes()) == blake3::hash(right.as_bytes())
 }
 

@@ -97,7 +97,7 @@ pub fn vaults() -> ArgValueCompleter {
     let named = |typed: &str| {
         let session = session()?;
         let vaults = with_names(&session.folders, &session.known).into_iter();
-        let names = vaults.map(|vault| vault.name).filter(|name| begins(name, typed));
+        let names = vaults.map(|vault| vault.name).filter(|name| begins_with(name, typed));
         Some(names.map(CompletionCandidate::new).collect::<Vec<_>>())
     };
     ArgValueCompleter::new(move |typed: &OsStr| {
@@ -113,7 +113,7 @@ pub fn vaults() -> ArgValueCompleter {
     })
 }
 
-fn begins(text: &str, typed: &str) -> bool {
+fn begins_with(text: &str, typed: &str) -> bool {
     text.to_lowercase().starts_with(&typed.to_lowercase())
 }
 
@@ -153,7 +153,7 @@ fn names(typed: &OsStr) -> Option<Vec<CompletionCandidate>> {
     let found =
         session.ask_or(&params, false, |calls| Ok(complete::complete(calls.context(), &params)));
     let found = found.ok()?;
-    let fits = |text: &str| begins(text, &typed);
+    let fits = |text: &str| begins_with(text, &typed);
     let offered = found.found.into_iter().flat_map(|one| {
         let path = one.path.strip_suffix(".md").unwrap_or(&one.path).to_owned();
         let called = fits(&one.path) || fits(&one.name);

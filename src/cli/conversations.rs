@@ -238,7 +238,9 @@ fn show(session: &Session, id: Option<&str>, branch: Option<u64>) -> Result<()> 
         }
         // The reason why the turn ended without an answer.
         lines.extend(item.updates.iter().filter_map(|update| match update {
-            SessionUpdate::Notice { title, .. } => Some(format!("    ({})", visible(title))),
+            SessionUpdate::Notice { title, .. } => {
+                Some(format!("    ({})", escape_controls(title)))
+            }
             _ => None,
         }));
     }
@@ -253,7 +255,7 @@ fn item_lines(item: &ItemInfo) -> Vec<String> {
         let count = item.text.lines().count();
         lines.push(format!("    ({count} lines; --json shows them)"));
     } else if !item.text.is_empty() {
-        lines.extend(item.text.lines().map(|line| format!("    {}", visible(line))));
+        lines.extend(item.text.lines().map(|line| format!("    {}", escape_controls(line))));
     }
     if item.cut {
         lines.push("    […]".to_owned());
@@ -271,7 +273,7 @@ fn search(session: &Session, text: &str, limit: u32) -> Result<()> {
         let title = title(one, current.as_deref());
         lines.push(format!("{}  {}  {title}", one.session_id, short(&one.last_active)));
         lines.extend(found.places.iter().map(|place| {
-            format!("    [{}] {}: {}", place.item, note::who(place), visible(&place.text))
+            format!("    [{}] {}: {}", place.item, note::who(place), escape_controls(&place.text))
         }));
     }
     if lines.is_empty() {
@@ -301,7 +303,7 @@ fn export(session: &Session, id: &str, to: Option<&Path>) -> Result<()> {
 fn rename(session: &Session, id: &str, title: &str) -> Result<()> {
     let params = RenameConversationParams { session_id: id.to_owned(), title: title.to_owned() };
     let done = ask(session, &params, true, |stored, params| stored.rename(params))?;
-    let text = format!("conversation {id} is called “{}”", visible(&done.title));
+    let text = format!("conversation {id} is called “{}”", escape_controls(&done.title));
     session.output.answer(&done, text)
 }
 
@@ -404,7 +406,7 @@ fn state(one: &ConversationInfo) -> String {
 }
 
 /// The line with control characters escaped.
-fn visible(line: &str) -> String {
+fn escape_controls(line: &str) -> String {
     let shown = |c: char| if c.is_control() && c != '\t' { '\u{fffd}' } else { c };
     if !std::io::stdout().is_terminal() {
         return line.to_owned();

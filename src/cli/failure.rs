@@ -189,8 +189,7 @@ impl From<StartError> for Failure {
                 (ALREADY_RUNNING, "already_running", Some(json!(running)), Some(hint.to_owned()))
             }
             StartError::Busy { pid } => {
-                let hint =
-                    "it is a daemon that is starting, or a change that takes long; try again soon";
+                let hint = "a daemon is starting, or a long change is running; try again soon";
                 let data = pid.map(|pid| json!({ "pid": pid }));
                 (ALREADY_RUNNING, "already_running", data, Some(hint.to_owned()))
             }

@@ -61,28 +61,28 @@ fn collect(root: &Value, node: &Value, found: &mut Vec<Parameter>) {
     // together.
     for shapes in ["oneOf", "anyOf", "allOf"] {
         for shape in node[shapes].as_array().into_iter().flatten() {
-            collect(root, resolved(root, shape), found);
+            collect(root, resolve_schema(root, shape), found);
         }
     }
 }
 
 /// Follows references and removes "or null": an omitted flag is null.
-fn resolved<'a>(root: &'a Value, node: &'a Value) -> &'a Value {
+fn resolve_schema<'a>(root: &'a Value, node: &'a Value) -> &'a Value {
     if let Some(name) = node["$ref"].as_str().and_then(|name| name.strip_prefix("#/$defs/")) {
-        return resolved(root, &root["$defs"][name]);
+        return resolve_schema(root, &root["$defs"][name]);
     }
     for shapes in ["anyOf", "oneOf", "allOf"] {
         let Some(shapes) = node[shapes].as_array() else { continue };
         let mut shapes = shapes.iter().filter(|shape| shape["type"] != "null");
         if let (Some(only), None) = (shapes.next(), shapes.next()) {
-            return resolved(root, only);
+            return resolve_schema(root, only);
         }
     }
     node
 }
 
 fn kind(root: &Value, node: &Value) -> Kind {
-    let node = resolved(root, node);
+    let node = resolve_schema(root, node);
     if let Some(choices) = choices(node) {
         return Kind::Choice(choices);
     }
@@ -117,10 +117,10 @@ fn choices(node: &Value) -> Option<Vec<String>> {
 fn help(root: &Value, property: &Value, required: bool) -> String {
     let description = property["description"]
         .as_str()
-        .or_else(|| resolved(root, property)["description"].as_str())
+        .or_else(|| resolve_schema(root, property)["description"].as_str())
         .unwrap_or_default();
     let mut help = description.split_whitespace().collect::<Vec<_>>().join(" ");
-    if let Some(fields) = resolved(root, property)["properties"].as_object() {
+    if let Some(fields) = resolve_schema(root, property)["properties"].as_object() {
         let shape: Vec<_> = fields.keys().map(|name| format!("\"{name}\": …")).collect();
         help.push_str(&format!(" As JSON: {{{}}}", shape.join(", ")));
     }
@@ -213,7 +213,7 @@ impl Parameter {
             Kind::Number => text.parse::<f64>().map(Value::from).map_err(|_| wrong("a number")),
             Kind::Map if !text.trim_start().starts_with('{') => {
                 let (name, value) = text.split_once('=').ok_or_else(|| wrong("NAME=VALUE"))?;
-                Ok(json!({ name.trim(): typed(value) }))
+                Ok(json!({ name.trim(): typed_value(value) }))
             }
             Kind::List(_) | Kind::Map | Kind::Json => {
                 serde_json::from_str(text).map_err(|_| wrong("JSON"))
@@ -245,14 +245,14 @@ pub fn arguments(
 
 /// Parses a typed property value: a number, `true`, `false`, `null`, a list as `[a, b]`, other JSON,
 /// else text.
-fn typed(text: &str) -> Value {
+fn typed_value(text: &str) -> Value {
     let text = text.trim();
     if let Ok(value) = serde_json::from_str(text) {
         return value;
     }
     let list = text.strip_prefix('[').and_then(|text| text.strip_suffix(']'));
     match list.filter(|list| !list.starts_with('[')) {
-        Some(list) => list.split(',').map(typed).collect(),
+        Some(list) => list.split(',').map(typed_value).collect(),
         None => Value::from(text),
     }
 }

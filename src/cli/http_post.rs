@@ -159,7 +159,6 @@ async fn last_piece(body: Body, on_piece: impl Fn(&str)) -> Result<String, Clien
     last.ok_or_else(|| ClientError::Broken("it hung up".to_owned()))
 }
 
-/// Whether a message is the answer to a request.
 fn is_answer(message: &str) -> bool {
     serde_json::from_str::<Value>(message).is_ok_and(|message| message.get("method").is_none())
 }

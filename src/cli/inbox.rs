@@ -64,13 +64,13 @@ pub fn run(session: &Session, arguments: &InboxArguments) -> Result<()> {
             let params = InboxRetryParams { id };
             let moved =
                 session.ask_or_store(&params, true, |store| inbox::retry(&store, &params))?;
-            session.output.answer(&moved.message, format!("message {id} is tried again"))
+            session.output.answer(&moved.message, format!("retrying message {id}"))
         }
         InboxAction::Discard { id } => {
             let params = InboxDiscardParams { id };
             let moved =
                 session.ask_or_store(&params, true, |store| inbox::discard(&store, &params))?;
-            session.output.answer(&moved.message, format!("message {id} is discarded"))
+            session.output.answer(&moved.message, format!("discarded message {id}"))
         }
     }
 }

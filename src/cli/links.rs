@@ -91,7 +91,7 @@ fn check(session: &Session) -> Result<ExitCode> {
         ));
         session.output.text(&lines.join("\n"))?;
         for (path, _) in summary.gaps.iter().take(20) {
-            session.output.notice(&format!("the links of `{path}` are unknown or incomplete"));
+            session.output.notice(&format!("not all links of `{path}` are known"));
         }
     }
     let sound = found.is_empty() && missing.is_empty();

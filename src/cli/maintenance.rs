@@ -137,9 +137,9 @@ fn adopt(session: &Session, from: Option<&Path>) -> Result<()> {
         let hint = error.hint();
         Failure::other("journal", error.to_string(), hint)
     })?;
-    let said =
+    let text =
         format!("the history in `{}` is of the vault at `{}`", state.display(), root.display());
-    session.output.answer(&json!({ "state": state, "vault": root }), said)
+    session.output.answer(&json!({ "state": state, "vault": root }), text)
 }
 
 fn verify(session: &Session) -> Result<ExitCode> {
@@ -181,12 +181,12 @@ fn gc(session: &Session, dry_run: bool, yes: bool) -> Result<()> {
         )
     };
     let found = ask(true)?;
-    let said = words(&found);
+    let text = words(&found);
     let nothing = found.texts == 0 && found.changes == 0;
-    if dry_run || nothing || !agreed(yes, &|| format!("free {said}?"))? {
+    if dry_run || nothing || !agreed(yes, &|| format!("free {text}?"))? {
         let text = match nothing {
             true => "nothing is older than the settings keep".to_owned(),
-            false => format!("could free {said}; nothing was freed"),
+            false => format!("could free {text}; nothing was freed"),
         };
         return session.output.answer(&found, text);
     }

@@ -60,7 +60,7 @@ pub enum Installable {
 /// Lists language models, or installs or removes a model of meaning.
 ///
 /// # Errors
-/// The model cannot be got, is not the right one, or cannot be written.
+/// The model cannot be downloaded, has another checksum, or cannot be written.
 pub fn run(session: &Session, arguments: &ModelsArguments) -> Result<()> {
     match &arguments.action {
         None | Some(ModelsAction::List) => return models::run(session),
@@ -102,7 +102,7 @@ fn add(session: &Session, from: Option<&str>, yes: bool) -> Result<()> {
         Some(from) if from.starts_with("https://") || from.starts_with("http://") => {
             source::unpacked(&fetched(from, MOST, &session.output)?).map_err(not_installed)?
         }
-        Some(from) => read(Path::new(from))?,
+        Some(from) => read_originals(Path::new(from))?,
     };
     source::install(&folder, originals.each_ref().map(Vec::as_slice)).map_err(not_installed)?;
     settings::set(&SettingsSource::of(session), SETTING, Some("minilm"), &session.output)?;
@@ -118,7 +118,7 @@ fn originals(get: impl Fn(Original) -> Result<Vec<u8>>) -> Result<[Vec<u8>; 2], 
 }
 
 /// The files in a folder, or in an archive.
-fn read(from: &Path) -> Result<[Vec<u8>; 2], Failure> {
+fn read_originals(from: &Path) -> Result<[Vec<u8>; 2], Failure> {
     let file = |path: &Path| {
         let read = || {
             let mut content = Vec::new();

@@ -89,7 +89,7 @@ fn by_model(session: &Session, which: &SuggestArguments) -> Result<NamesSuggestR
     let SuggestArguments { paths, convention, .. } = which.clone();
     let found = session.ask_for_long(&NamesSuggestParams { paths, convention })?;
     let found = found.ok_or_else(|| {
-        let message = "no daemon runs for this vault, and it is what asks the model";
+        let message = "no daemon runs for this vault, and only the daemon asks the model";
         session.needs_daemon("no_daemon", message)
     })?;
     if let Some(model) = &found.model {
@@ -129,19 +129,20 @@ fn conventions(session: &Session, folder: Option<&str>) -> Result<()> {
 fn rows_of(place: &str, conventions: &Value, with_unused: bool) -> Vec<Vec<String>> {
     let mut place = visible(place);
     let conventions = conventions.as_array().into_iter().flatten();
-    let told = conventions.filter(|found| with_unused || found["matching_files"] != 0);
-    told.map(|found| {
-        let sure = (found["confidence"].as_f64().unwrap_or_default() * 100.0).round();
-        let cells = vec![
-            std::mem::take(&mut place),
-            visible(text(&found["pattern"])),
-            found["matching_files"].to_string(),
-            format!("{sure} %"),
-            visible(text(&found["example"])),
-        ];
-        cells
-    })
-    .collect()
+    let listed = conventions.filter(|found| with_unused || found["matching_files"] != 0);
+    listed
+        .map(|found| {
+            let sure = (found["confidence"].as_f64().unwrap_or_default() * 100.0).round();
+            let cells = vec![
+                std::mem::take(&mut place),
+                visible(text(&found["pattern"])),
+                found["matching_files"].to_string(),
+                format!("{sure} %"),
+                visible(text(&found["example"])),
+            ];
+            cells
+        })
+        .collect()
 }
 
 /// Checks all names at and below a folder, reading the files themselves, whether a daemon runs or not.

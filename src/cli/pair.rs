@@ -31,7 +31,7 @@ pub fn run(session: &Session, arguments: &PairArguments) -> Result<()> {
     if port == 0 {
         return Err(Failure::other(
             "no_port",
-            "the port is another at every start of the daemon, and none runs now",
+            "the daemon is not running, and gets another port at every start",
             format!("start it with `{}`, or set `server.port`", session.serve_command()),
         ));
     }

@@ -43,7 +43,7 @@ pub fn run(session: &Session, action: PluginAction) -> Result<()> {
     let plugin = PluginFolder::of(root, ID)?;
     let status = plugin.status(&FILES)?;
     let is_whole = status.version.is_some() && status.same == FILES.len();
-    let (done, said) = match action {
+    let (done, text) = match action {
         PluginAction::Install { .. } | PluginAction::Update if is_newer(&status) => {
             let update = Installation::of_process(&session.environment).update;
             let version = status.version.as_deref().unwrap_or_default();
@@ -65,7 +65,7 @@ pub fn run(session: &Session, action: PluginAction) -> Result<()> {
             if !is_whole {
                 plugin.write(&FILES)?;
             }
-            (!is_whole, format!("{}\n{}", placed(&plugin, !is_whole), next(&status)))
+            (!is_whole, format!("{}\n{}", placed(&plugin, !is_whole), next_step(&status)))
         }
         PluginAction::Update => {
             refuse_foreign(&plugin, &status, false)?;
@@ -86,7 +86,7 @@ pub fn run(session: &Session, action: PluginAction) -> Result<()> {
         PluginAction::Remove => {
             refuse_foreign(&plugin, &status, false)?;
             let left = remove(&plugin)?;
-            let said = match (status.version.is_some(), left.as_slice()) {
+            let text = match (status.version.is_some(), left.as_slice()) {
                 (false, _) => format!("the plugin is not in `{}`", plugin.path()),
                 (true, []) => format!("removed `{}`", plugin.path()),
                 (true, left) => {
@@ -97,7 +97,7 @@ pub fn run(session: &Session, action: PluginAction) -> Result<()> {
                     )
                 }
             };
-            (status.version.is_some(), said)
+            (status.version.is_some(), text)
         }
     };
     if session.output.json() {
@@ -111,7 +111,7 @@ pub fn run(session: &Session, action: PluginAction) -> Result<()> {
             "changed": done,
         }))?;
     } else {
-        session.output.text(&said)?;
+        session.output.text(&text)?;
     }
     Ok(())
 }
@@ -162,7 +162,7 @@ fn placed(plugin: &PluginFolder, is_new: bool) -> String {
 }
 
 /// How to enable the plugin, which only the person can do.
-fn next(status: &PluginStatus) -> String {
+fn next_step(status: &PluginStatus) -> String {
     if status.switched_on {
         return "it is enabled; restart Obsidian to load it".to_owned();
     }

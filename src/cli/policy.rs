@@ -132,7 +132,7 @@ pub fn approvals(session: &Session, action: &ApprovalsAction) -> Result<()> {
         let rules = session.ask_or(&params, false, |calls| rules::list(calls, &params))?.rules;
         lines.extend(rules.iter().map(|rule| {
             format!(
-                "rule `{}` runs by itself in {} ({}); `steward organize rules disable` revokes it",
+                "rule `{}` runs automatically in {} ({}); `steward organize rules disable` revokes it",
                 rule.name,
                 rule.folders.join(", "),
                 rule.state
@@ -144,7 +144,7 @@ pub fn approvals(session: &Session, action: &ApprovalsAction) -> Result<()> {
         }));
     }
     match (revoke, lines.is_empty()) {
-        (Some(id), _) => session.output.text(&format!("took approval {id} back"))?,
+        (Some(id), _) => session.output.text(&format!("revoked approval {id}"))?,
         (None, true) => session.output.text("no \"always allow\" answers")?,
         (None, false) => session.output.text(&lines.join("\n"))?,
     }
@@ -177,7 +177,7 @@ fn revoke_guest(session: &Session, name: &str) -> Result<()> {
         let message = format!("no agent `{}` was allowed to answer", visible(name));
         return Err(Failure::other("not_found", message, "`steward approvals list` names them"));
     }
-    let text = format!("the agent `{name}` does not answer before you agree again");
+    let text = format!("the agent `{name}` no longer answers until you allow it again");
     session.output.answer(&json!({ "revoked": true, "guest": name }), text)
 }
 
@@ -229,7 +229,7 @@ fn changes(session: &Session, id: i64) -> Result<Vec<DiffChange>> {
 fn decide(session: &Session, id: i64, option: &str, words: String) -> Result<()> {
     let params = AnswerParams { id, option_id: option.to_owned(), words };
     let Some(answered) = session.ask(&params)? else {
-        let hint = "questions wait in the daemon, and none runs; `steward serve` starts one";
+        let hint = "only a running daemon has questions; `steward serve` starts it";
         return Err(Failure::other("not_found", format!("no question {id} waits"), hint));
     };
     let word = if option == "reject_once" { "refused" } else { "allowed" };

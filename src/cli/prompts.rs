@@ -41,7 +41,7 @@ pub enum PromptsAction {
 }
 
 pub fn run(session: &Session, arguments: &PromptsArguments) -> Result<()> {
-    let found = found(session)?;
+    let found = list_prompts(session)?;
     match &arguments.action {
         None | Some(PromptsAction::List) => list(&found, &session.output)?,
         Some(PromptsAction::Show { name }) => show(session, &found, name)?,
@@ -50,7 +50,7 @@ pub fn run(session: &Session, arguments: &PromptsArguments) -> Result<()> {
     Ok(())
 }
 
-fn found(session: &Session) -> Result<PromptsResult> {
+fn list_prompts(session: &Session) -> Result<PromptsResult> {
     session.ask_or(&PromptsParams {}, false, |calls| {
         let caller = Caller { scope: Scope::Person, name: client::name() };
         prompts::list(calls, &caller, &Cancel::default())

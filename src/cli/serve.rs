@@ -110,7 +110,7 @@ fn confirm_folder(session: &Session) -> Result<()> {
 
 /// The line that reports that the daemon is ready. Scripts wait for it, people copy from it.
 fn announce(ready: &Ready, output: &Output) {
-    let said = if output.json() {
+    let printed = if output.json() {
         output.json_value(&json!({
             "event": "ready",
             "vault": ready.vault,
@@ -129,12 +129,9 @@ fn announce(ready: &Ready, output: &Output) {
                 counted(ready.notes, "note"),
                 ready.url,
             ))
-            .and_then(|()| match std::io::stdout().is_terminal() {
-                true => output.text(NEXT),
-                false => Ok(()),
-            })
+            .and_then(|()| if std::io::stdout().is_terminal() { output.text(NEXT) } else { Ok(()) })
     };
-    if let Err(failure) = said {
+    if let Err(failure) = printed {
         tracing::warn!(error = failure.message, "could not print the ready line");
     }
 }

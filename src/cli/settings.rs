@@ -128,13 +128,13 @@ pub fn set(
         "key": key, "value": value, "file": settings_source.file, "written": written, "daemon": found,
     });
     let file = settings_source.file.display();
-    let mut said = match (written, value.is_null()) {
+    let mut text = match (written, value.is_null()) {
         (false, _) => format!("{file} has this already"),
         (true, false) => format!("wrote {key} = {value} to {file}"),
         (true, true) => format!("removed {key} from {file}"),
     };
     if let (Some(settings), Some(setting)) = (&daemon_settings, found) {
-        said.push_str(&match (&setting.from, &setting.after_restart, setting.takes_effect) {
+        text.push_str(&match (&setting.from, &setting.after_restart, setting.takes_effect) {
             _ if settings.problem.is_some() => "; the file has another error".to_owned(),
             (Some(from), ..) => format!("; `{from}` overrides it, so the daemon keeps its value"),
             (None, Some(_), _) => "; it takes effect when the daemon restarts".to_owned(),
@@ -144,7 +144,7 @@ pub fn set(
             (None, None, _) => "; it is in effect now".to_owned(),
         });
     }
-    output.answer(&answer, &said)
+    output.answer(&answer, &text)
 }
 
 /// Writes the typed value: as TOML if it is valid TOML, otherwise as text.

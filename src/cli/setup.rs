@@ -56,15 +56,17 @@ pub fn run(session: &Session, arguments: &SetupArguments) -> Result<()> {
     let others = settings.chain.iter().filter(|other| **other != model).cloned();
     let chain: Vec<String> = std::iter::once(model.clone()).chain(others).collect();
     change::set(&session.settings.file, "models.chain", &json!(chain))?;
-    let said: String = answer.split_whitespace().take(12).collect::<Vec<_>>().join(" ");
+    let excerpt: String = answer.split_whitespace().take(12).collect::<Vec<_>>().join(" ");
     let text =
-        format!("{model} answers: {said}\nit is used from now on; `steward chat` talks to it");
+        format!("{model} answers: {excerpt}\nit is used from now on; `steward chat` talks to it");
     session.output.answer(&json!({ "model": model, "chain": chain, "answer": answer }), text)
 }
 
 /// A model found on this machine, or reached with a key.
 fn choose(session: &Session, settings: &Settings) -> Result<String> {
-    if let Some((provider, address, offered)) = client::runtime()?.block_on(found(settings)) {
+    if let Some((provider, address, offered)) =
+        client::runtime()?.block_on(find_model_server(settings))
+    {
         // The daemon may run without the variable that has this address.
         let stored = Settings { ollama: None, ..settings.clone() };
         let known = setup::provider(&stored, provider).map_err(KeyError::from)?;
@@ -112,7 +114,7 @@ fn choose(session: &Session, settings: &Settings) -> Result<String> {
 }
 
 /// The model servers on this machine and their addresses.
-async fn found(settings: &Settings) -> Option<(&'static str, String, Vec<String>)> {
+async fn find_model_server(settings: &Settings) -> Option<(&'static str, String, Vec<String>)> {
     let connections = Connections::new(&settings.limits());
     if let Some(found) = ollama(settings, &connections).await
         && !found.offered.is_empty()

@@ -25,7 +25,6 @@ const DAY: i64 = 24 * 60 * 60 * 1000;
 /// Calls per request.
 const AT_ONCE: u32 = 1000;
 
-/// The most calls counted.
 const MOST_CALLS: usize = 20_000;
 
 #[derive(Debug, Args)]
@@ -56,9 +55,10 @@ pub fn run(session: &Session, arguments: &StatusArguments) -> Result<()> {
             let more = [
                 format!(
                     "calls     {}",
-                    calls
-                        .as_ref()
-                        .map_or("not known, since the audit cannot be read".to_owned(), counted)
+                    calls.as_ref().map_or(
+                        "not known, since the audit cannot be read".to_owned(),
+                        calls_in_words
+                    )
                 ),
                 format!("state     {}", megabytes(state)),
             ];
@@ -118,7 +118,7 @@ fn calls(session: &Session) -> Result<BTreeMap<String, usize>> {
 }
 
 /// The calls per tool in words, the most frequent first.
-fn counted(calls: &BTreeMap<String, usize>) -> String {
+fn calls_in_words(calls: &BTreeMap<String, usize>) -> String {
     let total: usize = calls.values().sum();
     let mut calls: Vec<_> = calls.iter().collect();
     calls.sort_by_key(|(_, number)| std::cmp::Reverse(**number));

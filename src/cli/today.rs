@@ -41,7 +41,7 @@ pub fn run(session: &Session) -> Result<()> {
         return Ok(());
     }
     let mut lines: Vec<String> =
-        tasks.iter().map(|task| shown(&session.output, task, today)).collect();
+        tasks.iter().map(|task| task_line(&session.output, task, today)).collect();
     lines.push(match tasks.len() {
         0 => "[nothing is due; a task gets its date by `📅 2026-11-21` after its text]".to_owned(),
         1 => "[1 task]".to_owned(),
@@ -105,7 +105,7 @@ fn value(task: &Task) -> Value {
     json!({ "path": task.path, "line": task.line, "due": task.due.to_string(), "text": task.text })
 }
 
-fn shown(output: &Output, task: &Task, today: NaiveDate) -> String {
+fn task_line(output: &Output, task: &Task, today: NaiveDate) -> String {
     let paint = if task.due < today { Paint::Red } else { Paint::Bold };
     let due = output.paint(paint, task.due);
     format!("{due}  {}  {}:{}", task.text, task.path, task.line)

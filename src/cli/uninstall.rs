@@ -194,7 +194,7 @@ fn remove(session: &Session, found: &Installed, arguments: &UninstallArguments) 
         }
     }
     for path in &found.scripts {
-        std::fs::remove_file(path).map_err(|error| failed(path, &error))?;
+        std::fs::remove_file(path).map_err(|error| removal_failure(path, &error))?;
     }
     for root in &found.plugins {
         let asks = !arguments.yes && std::io::stdin().is_terminal();
@@ -246,7 +246,7 @@ fn purge(session: &Session, found: &Installed) -> Result<()> {
     }
     let folders = found.histories.iter().map(|one| &one.folder).chain(&found.settings);
     for folder in folders.filter(|folder| folder.is_dir()) {
-        std::fs::remove_dir_all(folder).map_err(|error| failed(folder, &error))?;
+        std::fs::remove_dir_all(folder).map_err(|error| removal_failure(folder, &error))?;
     }
     // Files not known to be this program's stay, with their folder.
     let _ = std::fs::remove_dir(&session.folders.state);
@@ -257,7 +257,7 @@ fn purge(session: &Session, found: &Installed) -> Result<()> {
     Ok(())
 }
 
-fn failed(path: &Path, error: &std::io::Error) -> Failure {
+fn removal_failure(path: &Path, error: &std::io::Error) -> Failure {
     let message = format!("could not remove `{}`: {error}", path.display());
     Failure::other("io_error", message, "remove it by hand, then run this again")
 }

@@ -23,10 +23,7 @@ pub struct UpdateArguments {
 pub fn run(session: &Session, arguments: &UpdateArguments) -> Result<()> {
     let installed = Installation::of_process(&session.environment);
     let own = Version::own();
-    let newest = match arguments.check {
-        true => Some(newest(session, &installed)?),
-        false => None,
-    };
+    let newest = if arguments.check { Some(newest(session, &installed)?) } else { None };
     let (by, how) = (&installed.by, &installed.update);
     let text = match newest {
         None => format!("version {own}, installed {by}\nto update: {how}; {AFTER}"),
@@ -64,9 +61,9 @@ fn newest(session: &Session, installed: &Installation) -> Result<Version> {
     let answer = answer.map_err(|error| failed(error.to_string()))?;
     let named = answer["version"].as_str().or_else(|| answer["tag_name"].as_str());
     let version = named.and_then(Version::parse);
-    version.ok_or_else(|| failed(format!("it names no version: {}", shortened(&answer))))
+    version.ok_or_else(|| failed(format!("it names no version: {}", shorten_answer(&answer))))
 }
 
-fn shortened(answer: &Value) -> String {
+fn shorten_answer(answer: &Value) -> String {
     answer.to_string().chars().take(80).collect()
 }

@@ -122,7 +122,7 @@ pub fn counted(number: impl fmt::Display + PartialEq + From<u8>, thing: &str) ->
 
 /// The message for a command that only other programs have.
 pub fn not_here(word: &str) -> Option<&'static str> {
-    NOT_HERE.iter().find(|(words, _)| words.contains(&word)).map(|(_, said)| *said)
+    NOT_HERE.iter().find(|(words, _)| words.contains(&word)).map(|(_, hint)| *hint)
 }
 
 /// Our command for another program's command `word`.
@@ -169,8 +169,7 @@ const PHRASES: &[(&str, &str)] = &[
 /// Replaces tools and arguments in a tool's hint by commands and flags. Names that are also ordinary words
 /// (`undo`, `path`) stay.
 pub fn hint(hint: &str) -> String {
-    let phrased =
-        PHRASES.iter().fold(hint.to_owned(), |hint, (said, shown)| hint.replace(said, shown));
+    let phrased = PHRASES.iter().fold(hint.to_owned(), |hint, (old, new)| hint.replace(old, new));
     flags(&commands(&phrased))
 }
 
@@ -361,8 +360,8 @@ mod tests {
                 "`steward call read_file --json` shows the revision",
             ),
         ];
-        for (said, shown) in cases {
-            assert_eq!(hint(said), shown);
+        for (old, shown) in cases {
+            assert_eq!(hint(old), shown);
         }
     }
 
@@ -451,8 +450,8 @@ mod tests {
                 "[2 of 9; go on with --first-result 3, or not]",
             ),
         ];
-        for (said, shown) in cases {
-            assert_eq!(answer(&said), shown);
+        for (old, shown) in cases {
+            assert_eq!(answer(&old), shown);
         }
     }
 

@@ -172,7 +172,7 @@ fn start(
         false => Registry::built_in().clone(),
     };
     let workflow = workflow::read(&text, &KnownTools(&known));
-    let workflow = workflow.map_err(|found| invalid(&source, &found))?;
+    let workflow = workflow.map_err(|found| invalid_workflow(&source, &found))?;
     let given_inputs = inputs_of(&workflow, inputs);
     if let Some(folder) = replay {
         let recording = workflow_files::read(folder)?;
@@ -431,7 +431,7 @@ fn exit(result: &WorkflowResult) -> ExitCode {
     }
 }
 
-fn invalid(source: &str, found: &[crate::bases::diagnostic::Diagnostic]) -> Failure {
+fn invalid_workflow(source: &str, found: &[crate::bases::diagnostic::Diagnostic]) -> Failure {
     let first = found.first();
     let places = found.iter().map(|one| {
         json!({ "code": one.kind.as_str(), "message": one.message, "hint": one.hint, "line": one.line, "column": one.column })
@@ -446,7 +446,9 @@ fn invalid(source: &str, found: &[crate::bases::diagnostic::Diagnostic]) -> Fail
 impl From<WorkflowError> for Failure {
     fn from(error: WorkflowError) -> Self {
         let code = match &error {
-            WorkflowError::Invalid { source_name, found } => return invalid(source_name, found),
+            WorkflowError::Invalid { source_name, found } => {
+                return invalid_workflow(source_name, found);
+            }
             WorkflowError::Inputs(_) | WorkflowError::Answer(_) => "invalid_input",
             WorkflowError::WrongState { .. }
             | WorkflowError::AtWork(_)

@@ -88,7 +88,7 @@ pub fn set(path: &Path, name: &str, value: &Value) -> Result<bool, ChangeError> 
         return Ok(false);
     }
     let now = file::parse(edited.as_bytes(), path).map_err(|error| match error {
-        ConfigError::Fault { message, .. } => invalid(expected(message)),
+        ConfigError::Fault { message, .. } => invalid(expected_value(message)),
         error => invalid(error.to_string()),
     })?;
     if name == "models.chain" {
@@ -114,7 +114,7 @@ pub fn set(path: &Path, name: &str, value: &Value) -> Result<bool, ChangeError> 
 
 /// The part of the message that says what was expected; the error itself names the setting and the
 /// value.
-fn expected(message: String) -> String {
+fn expected_value(message: String) -> String {
     let is_wrong = message.contains("invalid type: ") || message.contains("invalid value: ");
     let Some((_, wanted)) = message.rsplit_once(", expected ").filter(|_| is_wrong) else {
         return message;

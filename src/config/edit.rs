@@ -32,7 +32,7 @@ pub fn set(text: &str, section: &str, key: &str, value: &Value) -> Result<String
     let bom = if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
     let (mark, body) = text.split_at(bom);
     let edited = edit(body, section, key, value)?;
-    let expected = expected(body, section, key, value)?;
+    let expected = expected_table(body, section, key, value)?;
     match edited.parse::<toml::Table>() {
         Ok(actual) if actual == expected => Ok(format!("{mark}{edited}")),
         _ => Err(EditError::Unusual(format!("{section}.{key}"))),
@@ -40,7 +40,12 @@ pub fn set(text: &str, section: &str, key: &str, value: &Value) -> Result<String
 }
 
 /// The table that the new text must parse to.
-fn expected(text: &str, section: &str, key: &str, value: &Value) -> Result<toml::Table, EditError> {
+fn expected_table(
+    text: &str,
+    section: &str,
+    key: &str,
+    value: &Value,
+) -> Result<toml::Table, EditError> {
     let mut table: toml::Table =
         text.parse().map_err(|error: toml::de::Error| not_toml(error.message()))?;
     let value = match value {
@@ -87,7 +92,7 @@ fn expected(text: &str, section: &str, key: &str, value: &Value) -> Result<toml:
 fn edit(text: &str, section: &str, key: &str, value: &Value) -> Result<String, EditError> {
     let document = Document::parse(text).map_err(|error| not_toml(error.message()))?;
     let unusual = || EditError::Unusual(format!("{section}.{key}"));
-    let value = written(value)?;
+    let value = toml_value(value)?;
     let end = line_end(text);
     let Some(item) = document.as_table().get(section) else {
         let Some(value) = value else { return Ok(text.to_owned()) };
@@ -97,14 +102,14 @@ fn edit(text: &str, section: &str, key: &str, value: &Value) -> Result<String, E
         // `vault = "…"`, the short form of `vault.path`.
         let span = item.span().ok_or_else(unusual)?;
         return match (key, value) {
-            ("path", Some(value)) => Ok(replaced(text, span, &value.to_string())),
+            ("path", Some(value)) => Ok(replace_range(text, span, &value.to_string())),
             ("path", None) => Ok(without_lines(text, span)),
             (_, None) => Ok(text.to_owned()),
             (_, Some(value)) => {
                 let mut table = InlineTable::new();
                 table.insert("path", path.into());
                 table.insert(key, value);
-                Ok(replaced(text, span, &table.to_string()))
+                Ok(replace_range(text, span, &table.to_string()))
             }
         };
     }
@@ -115,14 +120,14 @@ fn edit(text: &str, section: &str, key: &str, value: &Value) -> Result<String, E
             None => drop(table.remove(key)),
         }
         let span = item.span().ok_or_else(unusual)?;
-        return Ok(replaced(text, span, table.to_string().trim()));
+        return Ok(replace_range(text, span, table.to_string().trim()));
     }
     let table = item.as_table().ok_or_else(unusual)?;
     match (table.get_key_value(key), value) {
         (None, None) => Ok(text.to_owned()),
         (Some((_, item)), Some(value)) => {
             let span = item.span().ok_or_else(unusual)?;
-            Ok(replaced(text, span, &value.to_string()))
+            Ok(replace_range(text, span, &value.to_string()))
         }
         (Some((name, item)), None) => {
             let (name, item) = (name.span(), item.span());
@@ -133,7 +138,7 @@ fn edit(text: &str, section: &str, key: &str, value: &Value) -> Result<String, E
             let dotted = table.is_dotted();
             if table.is_implicit() && !dotted {
                 // Only `[models.providers.x]` exists, without a header for the section itself.
-                let at = above(text, section).ok_or_else(unusual)?;
+                let at = end_of_section_above(text, section).ok_or_else(unusual)?;
                 let (before, after) = text.split_at(at);
                 return Ok(format!("{before}[{section}]{end}{key} = {value}{end}{end}{after}"));
             }
@@ -169,7 +174,7 @@ fn place(text: &str, section: &str, key: &str, table: &Table, dotted: bool) -> O
 
 /// The offset of the first subsection of `section`, including the comment directly above its
 /// header.
-fn above(text: &str, section: &str) -> Option<usize> {
+fn end_of_section_above(text: &str, section: &str) -> Option<usize> {
     let is_below =
         |name: &str| name.strip_prefix(section).is_some_and(|rest| rest.starts_with('.'));
     let head = heads(text).into_iter().find(|(_, name)| is_below(name)).map(|(at, _)| at)?;
@@ -215,7 +220,7 @@ fn with_line(text: &str, at: usize, line: &str, end: &str) -> String {
     format!("{}{end}{line}{}", &text[..at], &text[at..])
 }
 
-fn replaced(text: &str, span: Range<usize>, by: &str) -> String {
+fn replace_range(text: &str, span: Range<usize>, by: &str) -> String {
     format!("{}{by}{}", &text[..span.start], &text[span.end..])
 }
 
@@ -239,7 +244,7 @@ fn line_end(text: &str) -> &'static str {
 }
 
 /// Converts JSON to TOML; `None` for null.
-fn written(value: &Value) -> Result<Option<toml_edit::Value>, EditError> {
+fn toml_value(value: &Value) -> Result<Option<toml_edit::Value>, EditError> {
     Ok(Some(match value {
         Value::Null => return Ok(None),
         Value::Bool(value) => (*value).into(),
@@ -252,7 +257,7 @@ fn written(value: &Value) -> Result<Option<toml_edit::Value>, EditError> {
         Value::Array(items) => {
             let mut array = Array::new();
             for item in items {
-                array.push(written(item)?.ok_or(EditError::Value("a list with null in it"))?);
+                array.push(toml_value(item)?.ok_or(EditError::Value("a list with null in it"))?);
             }
             array.into()
         }

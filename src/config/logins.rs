@@ -57,14 +57,14 @@ impl Logins for LoginFiles {
         {
             Ok(text) => Ok(Some(text)),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(failed("read", path)(error)),
+            Err(error) => Err(io_failure("read", path)(error)),
         }
     }
 
     fn store(&self, server: &str, text: &str) -> Result<(), LoginError> {
         let path = self.file(server, "json");
         let stored = self.prepare().and_then(|()| vendor_keys::replace(&path, text));
-        stored.map_err(failed("store", path))
+        stored.map_err(io_failure("store", path))
     }
 
     fn remove(&self, server: &str) -> Result<bool, LoginError> {
@@ -72,7 +72,7 @@ impl Logins for LoginFiles {
         match fs::remove_file(&path) {
             Ok(()) => Ok(true),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
-            Err(error) => Err(failed("remove", path)(error)),
+            Err(error) => Err(io_failure("remove", path)(error)),
         }
     }
 
@@ -84,7 +84,7 @@ impl Logins for LoginFiles {
             file.lock()?;
             Ok(file)
         };
-        open().map_err(failed("lock", path.clone()))
+        open().map_err(io_failure("lock", path.clone()))
     }
 }
 
@@ -99,7 +99,7 @@ pub fn ports(own: &Path) -> Vec<u16> {
     files.filter_map(|file| port(file.path())).collect()
 }
 
-fn failed(doing: &'static str, path: PathBuf) -> impl FnOnce(io::Error) -> LoginError {
+fn io_failure(doing: &'static str, path: PathBuf) -> impl FnOnce(io::Error) -> LoginError {
     move |error| LoginError::Store { doing, path, why: error.to_string() }
 }
 

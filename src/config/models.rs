@@ -328,7 +328,7 @@ impl Models for ChosenModels {
             })
         };
         let first = || state.known.first().filter(|_| origin.is_none());
-        let other = || origin.and_then(|origin| outside(&state.settings, origin));
+        let other = || origin.and_then(|origin| model_outside_settings(&state.settings, origin));
         let found = state.known.iter().find(asked).or_else(first).cloned();
         match found.or_else(other) {
             Some((.., name, facts)) => {
@@ -341,7 +341,7 @@ impl Models for ChosenModels {
 }
 
 /// A model that a person chose for a conversation and that is in no setting.
-fn outside(settings: &Settings, origin: &Origin) -> Option<KnownModel> {
+fn model_outside_settings(settings: &Settings, origin: &Origin) -> Option<KnownModel> {
     let others = setup::built_in().map(str::to_owned);
     let name = setup::configured(settings).into_iter().chain(others).find(|name| {
         setup::provider(settings, name).is_ok_and(|provider| {

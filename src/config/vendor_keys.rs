@@ -120,7 +120,7 @@ pub fn find(
     if let Some(folder) = environment.absolute("CREDENTIALS_DIRECTORY") {
         // The service manager protects the folder in ways that its mode does not show.
         let path = folder.join(credential(&known.name));
-        if let Some(key) = read(&path)? {
+        if let Some(key) = read_key_file(&path)? {
             return Ok(Some((key, Source::Credential { path })));
         }
     }
@@ -130,9 +130,6 @@ pub fn find(
 
 /// Looks for a key with this name that belongs to no provider: in the service manager's
 /// credentials, the file, and `keyring` last, if given. Blocks.
-///
-/// # Errors
-/// [`KeyError`] if a source has an unusable value.
 pub fn named(
     name: &str,
     environment: &Environment,
@@ -143,7 +140,7 @@ pub fn named(
         return Ok(None);
     }
     if let Some(folder) = environment.absolute("CREDENTIALS_DIRECTORY")
-        && let Some(key) = read(&folder.join(credential(name)))?
+        && let Some(key) = read_key_file(&folder.join(credential(name)))?
     {
         return Ok(Some(key));
     }
@@ -161,7 +158,7 @@ pub fn stored(folders: &Folders, name: &str) -> Result<Option<Key>, KeyError> {
     }
     let path = file(folders, name);
     match private::check_file(&path) {
-        Ok(_) => read(&path),
+        Ok(_) => read_key_file(&path),
         Err(NotPrivate::Io(error)) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(NotPrivate::Io(source)) => Err(KeyError::Io { doing: "look at", path, source }),
         Err(reason) => Err(KeyError::Unsafe { path, reason }),
@@ -178,9 +175,9 @@ pub fn is_file_name(name: &str) -> bool {
 pub fn store(folders: &Folders, provider: &str, key: &Key) -> Result<PathBuf, KeyError> {
     let path = file(folders, provider);
     let folder = folders.config.join("keys");
-    fs::create_dir_all(&folders.config).map_err(failed("make the folder of", &path))?;
+    fs::create_dir_all(&folders.config).map_err(io_failure("make the folder of", &path))?;
     private::folder(&folder).map_err(|reason| KeyError::Unsafe { path: folder.clone(), reason })?;
-    replace(&path, key.reveal()).map_err(failed("write", &path))?;
+    replace(&path, key.reveal()).map_err(io_failure("write", &path))?;
     Ok(path)
 }
 
@@ -212,19 +209,19 @@ fn key(text: &str, place: &str) -> Result<Key, KeyError> {
     Key::new(text).map_err(|reason| KeyError::NoKey { place: place.to_owned(), reason })
 }
 
-fn read(path: &Path) -> Result<Option<Key>, KeyError> {
+fn read_key_file(path: &Path) -> Result<Option<Key>, KeyError> {
     let file = match fs::File::open(path) {
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(failed("open", path)(error)),
+        Err(error) => return Err(io_failure("open", path)(error)),
     };
     let mut bytes = Vec::new();
     // Read more than a key may have, to detect a longer one.
-    file.take(MAX_BYTES as u64 + 64).read_to_end(&mut bytes).map_err(failed("read", path))?;
+    file.take(MAX_BYTES as u64 + 64).read_to_end(&mut bytes).map_err(io_failure("read", path))?;
     key(&String::from_utf8_lossy(&bytes), &path.to_string_lossy()).map(Some)
 }
 
-fn failed(doing: &'static str, path: &Path) -> impl Fn(io::Error) -> KeyError + use<> {
+fn io_failure(doing: &'static str, path: &Path) -> impl Fn(io::Error) -> KeyError + use<> {
     let path = path.to_path_buf();
     move |source| KeyError::Io { doing, path: path.clone(), source }
 }

@@ -32,9 +32,9 @@ pub fn excerpt(text: &str, terms: &[String], characters: usize) -> String {
     if line.len() <= characters {
         return line.into_iter().collect();
     }
-    let lower: Vec<char> = line.iter().map(|c| folded(*c)).collect();
+    let lower: Vec<char> = line.iter().map(|c| fold_char(*c)).collect();
     let found = terms.iter().filter_map(|term| {
-        let term: Vec<char> = term.chars().map(folded).collect();
+        let term: Vec<char> = term.chars().map(fold_char).collect();
         lower.windows(term.len().max(1)).position(|part| part == term)
     });
     let at = found.min().unwrap_or(0);
@@ -47,7 +47,7 @@ pub fn excerpt(text: &str, terms: &[String], characters: usize) -> String {
 }
 
 /// The lower case of a character, always exactly one character.
-fn folded(c: char) -> char {
+fn fold_char(c: char) -> char {
     c.to_lowercase().next().unwrap_or(c)
 }
 

@@ -81,10 +81,10 @@ impl Digest {
             1 => (*tool).to_owned(),
             times => format!("{tool} ({times} times)"),
         });
-        let mut sentence = format!("Used {}", named(called.collect()));
+        let mut sentence = format!("Used {}", names_in_words(called.collect()));
         if !paths.is_empty() {
             let paths = paths.iter().map(|path| format!("`{}`", shortened(&plain(path), 60)));
-            sentence.push_str(&format!(" on {}", named(paths.collect())));
+            sentence.push_str(&format!(" on {}", names_in_words(paths.collect())));
         }
         sentence.push('.');
         Some(sentence)
@@ -103,7 +103,7 @@ fn topic(user_messages: &[String]) -> Option<&str> {
     Some(with_words.find(long).unwrap_or(first))
 }
 
-fn named(mut names: Vec<String>) -> String {
+fn names_in_words(mut names: Vec<String>) -> String {
     let more = names.len().saturating_sub(NAMED);
     names.truncate(NAMED);
     match more {

@@ -8,13 +8,11 @@ pub struct Titled {
     pub summary: String,
 }
 
-/// The most words of a title.
 const TITLE_WORDS: usize = 8;
 /// The most characters of a title, for scripts without spaces.
 const TITLE_CHARACTERS: usize = 80;
 /// The most sentences of a summary.
 const SENTENCES: usize = 3;
-/// The most characters of a summary.
 const SUMMARY_CHARACTERS: usize = 600;
 /// A longer line is not a title, but an answer to something else.
 const LONGEST_LINE: usize = 200;

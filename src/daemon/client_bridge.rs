@@ -13,7 +13,6 @@ use crate::policy::Scope;
 use crate::server::approvals::{Approvals, WaitPolicy};
 use crate::server::events::{Event, Events};
 
-/// A listener for events of turns.
 type Listener = Box<dyn Fn(&TurnUpdate) + Send + Sync>;
 
 /// Passes events to clients once the server runs.

@@ -26,7 +26,6 @@ const MAX_TITLE: usize = 100;
 pub struct HookNotifier {
     client_bridge: Arc<ClientBridge>,
     calls: Calls,
-    /// The first messages of running turns.
     first_messages: Mutex<HashMap<TurnId, String>>,
 }
 

@@ -517,11 +517,11 @@ async fn serve(
 /// Connects to SmartHole and starts handling voice messages.
 fn listen(voice: &Arc<Voice>, smarthole: &SmartHole, events: &Events) -> [AbortOnDrop; 2] {
     voice.open(events.clone(), smarthole.clone());
-    let tells = Arc::clone(voice);
+    let publisher = Arc::clone(voice);
     smarthole.subscribe(Box::new(move |_| {
-        let tells = Arc::clone(&tells);
+        let voice = Arc::clone(&publisher);
         // Counting waiting messages may block.
-        tokio::task::spawn_blocking(move || tells.publish_status());
+        tokio::task::spawn_blocking(move || voice.publish_status());
     }));
     let connection = tokio::spawn(smarthole.clone().run());
     let work = tokio::spawn(Arc::clone(voice).run());

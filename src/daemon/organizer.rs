@@ -142,8 +142,8 @@ impl Organizer {
         context.origin.caller = PLANNER.to_owned();
         let settings = context.settings.organize.clone();
         let store = context.journal.store().enabled_rules.clone();
-        let rows = store.list().map_err(failed)?;
-        let (mode, _) = self.calls.mode().map_err(failed)?;
+        let rows = store.list().map_err(store_failure)?;
+        let (mode, _) = self.calls.mode().map_err(store_failure)?;
         if rows.is_empty() || !settings.automatic || mode == Mode::ReadOnly {
             let is_time = {
                 let mut state = lock(&self.state);
@@ -186,7 +186,7 @@ impl Organizer {
                 continue;
             };
             // Stored before it runs, so that it never runs twice.
-            store.set_last_run(one.row.id, time).map_err(failed)?;
+            store.set_last_run(one.row.id, time).map_err(store_failure)?;
             let rules = [one];
             let plan = enabled::plan(&context, &rules, None)?;
             let round = Round { context: &context, rules: &rules, plan: &plan, now };
@@ -257,10 +257,9 @@ impl Organizer {
             state.noted = now;
             state.pending.first().map_or(now, |first| (first - 1).min(now))
         };
-        store.set_processed(until).map_err(failed)
+        store.set_processed(until).map_err(store_failure)
     }
 
-    /// Runs rules on the due files.
     #[expect(clippy::too_many_arguments, reason = "all that one look knows")]
     fn run_on_changed(
         &self,
@@ -339,7 +338,7 @@ impl Organizer {
             return Ok(false);
         }
         let settings = &round.context.settings.organize;
-        let day = store.hits_after(round.now - DAY).map_err(failed)?;
+        let day = store.hits_after(round.now - DAY).map_err(store_failure)?;
         let in_hour = day.iter().filter(|hit| hit.time > round.now - HOUR).count();
         let left = settings.auto_items.min(settings.auto_per_hour.saturating_sub(in_hour));
         let wait = wait || items.len() > left;
@@ -507,7 +506,7 @@ fn is_ours(context: &Context, store: &EnabledRules, item: &Item) -> Result<bool,
     let Some(change) = set.changes.iter().rev().find(|change| change.path == path) else {
         return Ok(false);
     };
-    if store.hits_of(set.id.0.cast_signed()).map_err(failed)?.is_empty() {
+    if store.hits_of(set.id.0.cast_signed()).map_err(store_failure)?.is_empty() {
         return Ok(false);
     }
     Ok(match (change.after, &item.revision) {
@@ -528,7 +527,9 @@ fn was_undone(
     rule: i64,
     item: &Item,
 ) -> Result<bool, ToolError> {
-    let Some(hit) = store.last_hit(rule, &item.path).map_err(failed)? else { return Ok(false) };
+    let Some(hit) = store.last_hit(rule, &item.path).map_err(store_failure)? else {
+        return Ok(false);
+    };
     if hit.revision != item.revision.clone().unwrap_or_default() {
         return Ok(false);
     }
@@ -570,12 +571,12 @@ fn wait_for_person(
     }
     let (plan, _) = enabled::store_plan(round.context, &rules, &plan, items, Some(before))?;
     for rule in rules {
-        store.set_waiting(rule.row.id, Some(plan.cast_signed())).map_err(failed)?;
+        store.set_waiting(rule.row.id, Some(plan.cast_signed())).map_err(store_failure)?;
     }
     Ok(())
 }
 
-fn failed(error: StoreError) -> ToolError {
+fn store_failure(error: StoreError) -> ToolError {
     let hint = error.hint();
     ToolError::new(ErrorCode::IoError, error.to_string(), hint)
 }

@@ -55,7 +55,6 @@ pub fn is_possible() -> bool {
     confine::possible().state != ConfinementState::NotPossible
 }
 
-/// Ends idle servers periodically.
 pub(super) async fn end_idle(servers: Servers) {
     let mut times = tokio::time::interval(END_IDLE);
     times.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);

@@ -24,7 +24,6 @@ const NEWS: usize = 500;
 /// The time within which an observed change counts as our own.
 const OURS: Duration = Duration::from_secs(5);
 
-/// The vault as context for the agent.
 pub struct DaemonVaultContext {
     calls: Calls,
     host: Arc<HostDoor>,

@@ -68,7 +68,6 @@ struct CurrentMessage {
     message: String,
     text: String,
     turn: Option<TurnId>,
-    /// The last notification to the sender.
     last_notification: String,
     /// The last complete answer of that turn, if nothing followed it.
     last_answer: String,
@@ -508,7 +507,6 @@ impl inbox::Voice for Voice {
     }
 }
 
-/// The outcome of an earlier attempt.
 enum EarlierAttempt {
     /// No turn began, or no trace of it is left.
     Nothing,

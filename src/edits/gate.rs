@@ -96,7 +96,7 @@ pub(super) fn changes<'a>(vault: &Vault, title: &'a str, changes: &'a [Change]) 
             let effect = Effect {
                 bytes: content.len() as u64,
                 changed: extent::changed(old.as_deref().unwrap_or_default(), content),
-                active: added(old.as_deref(), content, path),
+                active: added_content(old.as_deref(), content, path),
                 ..effect(Action::Write, path)
             };
             Proposed { effect, text: Some((old, content.into())), state: None }
@@ -205,7 +205,7 @@ fn proposed_step(vault: &Vault, journal: &Journal, one: PreviewStep) -> Proposed
         bytes += new.len() as u64;
         changed += extent::changed(old.as_deref().unwrap_or_default(), &new);
         let within = if one.folder { format!(" (in `{path}`)") } else { String::new() };
-        let found = added(old.as_deref().filter(|_| !one.folder), &new, path).into_iter();
+        let found = added_content(old.as_deref().filter(|_| !one.folder), &new, path).into_iter();
         active.extend(found.map(|find| Find { text: find.text + &within, ..find }));
         if !one.folder {
             text = Some((old.clone().map(Cow::Owned), new.into()));
@@ -218,7 +218,7 @@ fn proposed_step(vault: &Vault, journal: &Journal, one: PreviewStep) -> Proposed
 }
 
 /// The active content of the new text of the file at `path` that the old text did not have.
-fn added(old: Option<&[u8]>, new: &[u8], path: &VaultPath) -> Vec<Find> {
+fn added_content(old: Option<&[u8]>, new: &[u8], path: &VaultPath) -> Vec<Find> {
     let Some(format) = Format::of(path) else { return Vec::new() };
     let old = old.map(String::from_utf8_lossy);
     active::added(old.as_deref().map(|old| (format, old)), (format, &String::from_utf8_lossy(new)))

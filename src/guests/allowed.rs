@@ -35,9 +35,6 @@ impl Allowed {
     }
 
     /// Revokes a permission; returns whether there was one.
-    ///
-    /// # Errors
-    /// The file cannot be written.
     pub fn remove(&self, name: &str) -> io::Result<bool> {
         let _lock = lock(&self.lock);
         let mut all = self.read();

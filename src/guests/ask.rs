@@ -2,7 +2,6 @@
 
 use futures_util::future::BoxFuture;
 
-/// A question about a guest.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GuestQuestion {
     /// The guest's name.

@@ -24,12 +24,12 @@ impl KnownMessages {
     pub fn of(messages: &[Message], answer: Option<&[Block]>) -> Self {
         let mut hasher = blake3::Hasher::new();
         // The rest is shortened and replaced as a conversation continues.
-        let said = messages.iter().filter_map(|message| match message {
+        let messages_said = messages.iter().filter_map(|message| match message {
             Message::User { content } => Some(('u', content.as_slice())),
             Message::Assistant { content, .. } => Some(('a', content.as_slice())),
             Message::ToolResults { .. } | Message::Notice { .. } => None,
         });
-        for (by, content) in said.chain(answer.map(|content| ('a', content))) {
+        for (by, content) in messages_said.chain(answer.map(|content| ('a', content))) {
             let text = texts(content);
             hasher.update(format!("{by}{}:{}", text.trim().len(), text.trim()).as_bytes());
         }
@@ -73,19 +73,19 @@ pub(super) fn prompt(
         text.push_str("\n\n[Now:]\n");
     }
     // The user's messages come last.
-    let (mut said, mut blocks) = (String::new(), Vec::new());
+    let (mut prompt_text, mut blocks) = (String::new(), Vec::new());
     for message in now {
         match message {
             Message::User { content } => {
                 for block in content {
-                    add(block, has_images, &mut said, &mut blocks);
+                    add(block, has_images, &mut prompt_text, &mut blocks);
                 }
             }
             Message::Notice { text: notice } => text.push_str(&format!("[{notice}]\n")),
             Message::Assistant { .. } | Message::ToolResults { .. } => {}
         }
     }
-    text.push_str(&said);
+    text.push_str(&prompt_text);
     blocks.insert(0, json!({ "type": "text", "text": text.trim_end() }));
     blocks
 }

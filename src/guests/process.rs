@@ -61,7 +61,7 @@ impl Process {
     /// environment variable.
     ///
     /// # Errors
-    /// Its folders cannot be made, or the system cannot start it.
+    /// The guest's folders cannot be made, or the system cannot start the guest.
     pub fn start(
         guest: &Guest,
         sandbox: &GuestSandbox,

@@ -37,7 +37,8 @@ impl GuestSandbox {
 
     /// The program to start for a guest, with its arguments.
     pub(super) fn command(&self, guest: &Guest) -> (OsString, Vec<OsString>) {
-        let program = guest.command.first().map(|program| found(program)).unwrap_or_default();
+        let program =
+            guest.command.first().map(|program| find_program(program)).unwrap_or_default();
         let arguments = guest.command.iter().skip(1);
         let command = std::iter::once(program.into_os_string())
             .chain(arguments.map(|argument| at_home(argument).into_os_string()));
@@ -64,7 +65,7 @@ impl GuestSandbox {
 
 /// A guest's program. On Windows a bare name is looked up here, since the system finds only an
 /// `.exe`.
-fn found(name: &str) -> PathBuf {
+fn find_program(name: &str) -> PathBuf {
     let is_bare = cfg!(windows) && Path::new(name).components().count() == 1;
     let file = std::env::var_os("PATH").filter(|_| is_bare).and_then(|path| find(name, &path));
     file.unwrap_or_else(|| at_home(name))

@@ -99,7 +99,6 @@ struct State {
     pending_permissions: HashSet<String>,
 }
 
-/// What a new session needs.
 pub(super) struct NewSession<'a> {
     pub guest: &'a Guest,
     pub conversation: &'a str,
@@ -246,7 +245,6 @@ impl GuestSession {
         lock(&self.state).known_messages.clone()
     }
 
-    /// Records the messages that it has received.
     pub fn record_delivered(&self, known: KnownMessages) {
         lock(&self.state).known_messages = Some(known);
     }

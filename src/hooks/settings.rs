@@ -115,8 +115,8 @@ impl Hook {
             return Some("`command` is empty: the program comes first".to_owned());
         };
         if !Path::new(program).is_absolute() && !program.starts_with("~/") {
-            let said = "must be an absolute path, or begin with `~/`: `PATH` is not searched";
-            return Some(format!("the program `{program}` {said}"));
+            let rule = "must be an absolute path, or begin with `~/`: `PATH` is not searched";
+            return Some(format!("the program `{program}` {rule}"));
         }
         if self.command.iter().any(|part| part.contains('\0')) {
             return Some("`command` holds a NUL".to_owned());

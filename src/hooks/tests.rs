@@ -113,7 +113,7 @@ fn a_hook_is_shown_what_it_may_see_and_no_more() {
 fn a_hook_that_fails_refuses_only_where_it_is_critical() {
     let ground = Ground::new();
     let much = "head -c 5000000 /dev/zero | tr '\\0' x";
-    for (script, said) in [
+    for (script, expected) in [
         ("echo no rule; exit 3", "exit status: 3"),
         ("echo 'cannot read the rules' >&2; exit 1", "cannot read the rules"),
         ("echo nonsense", "it is not an answer at line 1"),
@@ -127,7 +127,7 @@ fn a_hook_that_fails_refuses_only_where_it_is_critical() {
         let critical = with(before(), &json!({"critical": true}));
         let hooks = ground.hooks(&[("strict", critical, script)]);
         let refused = ask(&hooks).unwrap_err();
-        assert!(refused.failed && refused.reason.contains(said), "{script}: {refused:?}");
+        assert!(refused.failed && refused.reason.contains(expected), "{script}: {refused:?}");
         assert!(hooks.failures()[0].contains("the hook `strict` failed"), "for the status");
         std::fs::write(ground.path("programs/strict"), "exit 0").unwrap();
         ask(&hooks).unwrap();
@@ -271,15 +271,15 @@ fn a_withdrawn_call_ends_its_hook_and_one_that_ended_leaves_nothing() {
 fn events_arrive_in_order_and_before_the_end() {
     let ground = Ground::new();
     let after = json!({"on": ["change_applied"]});
-    let script = "cat >> \"$TMPDIR/told\"; echo no answer is wanted";
+    let script = "cat >> \"$TMPDIR/events\"; echo no answer is wanted";
     let hooks = ground.hooks(&[("log", after.clone(), script)]);
     for number in 0..20 {
         hooks.notify(Event::new(Kind::ChangeApplied).field("changeSet", number));
         hooks.notify(Event::new(Kind::AfterToolCall).field("changeSet", "nobody listens"));
     }
     drop(hooks);
-    let told = std::fs::read_to_string(ground.path("place/told")).unwrap();
-    let numbers = told
+    let events = std::fs::read_to_string(ground.path("place/events")).unwrap();
+    let numbers = events
         .lines()
         .map(|line| serde_json::from_str::<Value>(line).unwrap()["changeSet"].as_u64().unwrap());
     assert_eq!(numbers.collect::<Vec<_>>(), (0..20).collect::<Vec<_>>());
@@ -316,7 +316,7 @@ fn settings_without_effect_are_refused() {
     let fine = json!({"on": ["before_change"], "command": ["/bin/true"]});
     let hook = read(fine.clone()).unwrap().commands["one"].clone();
     assert_eq!((hook.seconds, hook.critical, hook.sees), (5, false, Sees::Paths));
-    for (more, said) in [
+    for (more, expected) in [
         (json!({"command": []}), "the program comes first"),
         (json!({"command": ["git", "commit"]}), "must be an absolute path"),
         (json!({"command": ["./hook.sh"]}), "must be an absolute path"),
@@ -331,7 +331,7 @@ fn settings_without_effect_are_refused() {
         (json!({"shell": true}), "unknown field"),
     ] {
         let error = read(with(fine.clone(), &more)).unwrap_err();
-        assert!(error.contains(said), "{more}: {error}");
+        assert!(error.contains(expected), "{more}: {error}");
     }
     let named = json!({"commands": {"Two Words": fine}});
     assert!(serde_json::from_value::<Settings>(named).is_err());

@@ -182,7 +182,7 @@ impl Listener {
         over: impl Fn() -> bool + Sync,
     ) {
         self.vault.settle();
-        if self.vault.is_told_of_changes() {
+        if self.vault.is_watched() {
             return;
         }
         known().par_iter().for_each(|(path, stamp)| {

@@ -40,25 +40,16 @@ pub(super) fn write(folder: &Path, name: &str, parts: &[&[u8]]) -> io::Result<()
 }
 
 /// The bytes of a file.
-///
-/// # Errors
-/// As the system says.
 pub(super) fn read(path: &Path) -> io::Result<Vec<u8>> {
     std::fs::read(path)
 }
 
 /// When a file was last changed.
-///
-/// # Errors
-/// As the system says.
 pub(super) fn modified(path: &Path) -> io::Result<SystemTime> {
     path.metadata()?.modified()
 }
 
 /// Removes a file. Returns whether it existed.
-///
-/// # Errors
-/// As the system says.
 pub(super) fn remove(path: &Path) -> io::Result<bool> {
     match std::fs::remove_file(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),

@@ -187,7 +187,8 @@ impl<K: SavedTable> Persistent<K> {
     }
 
     fn refresh_in_background(&self, stop: &Cancel) -> Result<(), Cancelled> {
-        let alone = || rayon::ThreadPoolBuilder::new().num_threads(1).start_handler(yields).build();
+        let alone =
+            || rayon::ThreadPoolBuilder::new().num_threads(1).start_handler(lower_priority).build();
         let Some(Ok(alone)) = K::IS_SLOW.then(alone) else { return self.synced.refresh(stop) };
         if !K::IS_SLOWEST {
             return alone.install(|| self.synced.refresh(stop));
@@ -244,9 +245,6 @@ impl<K: SavedTable> Persistent<K> {
     }
 
     /// Brings the records up to date, after the first reading.
-    ///
-    /// # Errors
-    /// [`Cancelled`]; what was read so far stays.
     pub fn refresh(&self, cancel: &Cancel) -> Result<(), Cancelled> {
         while self.is_first(CHECK_EVERY) {
             if cancel.is_cancelled() {
@@ -326,8 +324,7 @@ impl<K: SavedTable> Persistent<K> {
     }
 }
 
-/// Lowers the priority of this thread.
-fn yields(_: usize) {
+fn lower_priority(_: usize) {
     // Only Linux has a priority per thread; elsewhere it would affect the whole process.
     #[cfg(target_os = "linux")]
     let _ = rustix::process::setpriority_process(Some(rustix::thread::gettid()), 10);

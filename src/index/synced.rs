@@ -111,9 +111,6 @@ impl<K: RecordTable> Synced<K> {
     }
 
     /// Brings the records up to date; the first time, every file is read.
-    ///
-    /// # Errors
-    /// [`Cancelled`]; what was read so far stays.
     pub fn refresh(&self, cancel: &Cancel) -> Result<(), Cancelled> {
         self.refresh_while(cancel, &|| true)
     }
@@ -121,7 +118,7 @@ impl<K: RecordTable> Synced<K> {
     /// The same, while `goes_on` returns true; it is called every few files.
     ///
     /// # Errors
-    /// [`Cancelled`], also if it does not go on.
+    /// [`Cancelled`], also if `goes_on` returns false.
     pub fn refresh_while(
         &self,
         cancel: &Cancel,

@@ -154,9 +154,6 @@ impl Journal {
     }
 
     /// The state of the path `path` at a moment, by the path that it had then.
-    ///
-    /// # Errors
-    /// [`JournalError`] if the journal or the file cannot be read.
     pub fn as_of(&self, path: &VaultPath, moment: &Moment) -> Result<AsOf, JournalError> {
         let (later, now) = self.later(path, moment.last)?;
         let earlier = self.earlier(path, moment.last)?;
@@ -313,9 +310,6 @@ impl Journal {
     }
 
     /// The bytes of a file's content, or why there are none. At most `most` bytes.
-    ///
-    /// # Errors
-    /// [`JournalError`] if the file cannot be read.
     pub fn content(
         &self,
         content: &Content,

@@ -1,7 +1,7 @@
-//! How far an interrupted operation came, from everything at its paths together.
+//! Computes how many steps of an interrupted operation were done, from the files at all of its paths.
 //!
-//! A single path does not tell: when files change places, a file that a later step wrote and a file that an earlier
-//! step has yet to move are at the same path. The paths together do, since steps run one after the other.
+//! One path is not enough: when files are exchanged, a file that a later step wrote and a file that an earlier
+//! step has yet to move may be at the same path. All paths together are, since steps run one after the other.
 
 use std::collections::{HashMap, HashSet};
 

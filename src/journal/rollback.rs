@@ -56,12 +56,12 @@ impl Rollback<'_> {
         let seen = match &step.act {
             RecordedAct::Write { .. } => vault.open_file(&step.path).map(drop),
             RecordedAct::Move { to, .. } => {
-                vault.stat(&step.path).map(drop).or_else(absent)?;
+                vault.stat(&step.path).map(drop).or_else(accept_absence)?;
                 vault.stat(to).map(drop)
             }
             _ => vault.stat(&step.path).map(drop),
         };
-        seen.or_else(absent)
+        seen.or_else(accept_absence)
     }
 
     fn roll_back(&mut self, step: &RecordedStep) -> Result<(), VaultError> {
@@ -377,7 +377,7 @@ impl Rollback<'_> {
 
 /// Turns an error that is an answer about the file into `Ok`; keeps errors that mean the disk could
 /// not answer.
-fn absent(error: VaultError) -> Result<(), VaultError> {
+fn accept_absence(error: VaultError) -> Result<(), VaultError> {
     match error {
         VaultError::Io { .. } if !error.is_absence() => Err(error),
         _ => Ok(()),

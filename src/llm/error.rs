@@ -180,8 +180,8 @@ mod tests {
     #[test]
     fn the_vendors_message_is_one_bounded_line_without_the_key() {
         // The key also occurs where the line is cut.
-        let said = format!("no\r\n\u{1b}[31m key sk-secret {} sk-secret", "x".repeat(972));
-        let error = LlmError::new(ErrorKind::Auth, said).redact("sk-secret");
+        let message = format!("no\r\n\u{1b}[31m key sk-secret {} sk-secret", "x".repeat(972));
+        let error = LlmError::new(ErrorKind::Auth, message).redact("sk-secret");
         assert!(error.message.starts_with("no [31m key … xxx"), "{}", error.message);
         assert!(error.message.len() < MAX_MESSAGE + 8 && !error.message.contains('\n'));
         let shown = format!("{error} {error:?}");
@@ -199,8 +199,8 @@ mod tests {
         assert_eq!(tried(ErrorKind::Refused), (false, false));
         assert_eq!(tried(ErrorKind::InvalidRequest), (false, false));
         assert_eq!(tried(ErrorKind::TooLarge), (false, false));
-        let mut told = LlmError::new(ErrorKind::Overloaded, "");
-        told.detail.should_retry = Some(false);
-        assert!(!told.retry_same());
+        let mut final_error = LlmError::new(ErrorKind::Overloaded, "");
+        final_error.detail.should_retry = Some(false);
+        assert!(!final_error.retry_same());
     }
 }

@@ -101,8 +101,8 @@ impl Facts {
     /// The capabilities of `model`: from the settings, then from `models.toml`, then the defaults
     /// of its API format.
     pub fn of(wire: Wire, model: &str, settings: &BTreeMap<String, Self>) -> Self {
-        let mut facts = nearest(settings, model).cloned().unwrap_or_default();
-        if let Some(known) = nearest(&TABLE.models, model) {
+        let mut facts = nearest_facts(settings, model).cloned().unwrap_or_default();
+        if let Some(known) = nearest_facts(&TABLE.models, model) {
             facts.fill(known);
         }
         if let Some(known) = TABLE.wires.get(&wire) {
@@ -143,7 +143,7 @@ impl Facts {
 }
 
 /// The entry for this id, or for its longest known prefix: vendors append dates and sizes to names.
-fn nearest<'a>(known: &'a BTreeMap<String, Facts>, model: &str) -> Option<&'a Facts> {
+fn nearest_facts<'a>(known: &'a BTreeMap<String, Facts>, model: &str) -> Option<&'a Facts> {
     let continues = |name: &str| {
         model
             .strip_prefix(name)

@@ -122,7 +122,6 @@ pub fn builder(is_encrypted: bool, connect: Duration) -> ClientBuilder {
     }
 }
 
-/// Converts a connection error.
 pub(super) fn connection_error(error: reqwest::Error) -> LlmError {
     let kind = if error.is_timeout() { ErrorKind::Timeout } else { ErrorKind::Network };
     LlmError::new(kind, connection_words(error))
@@ -131,13 +130,13 @@ pub(super) fn connection_error(error: reqwest::Error) -> LlmError {
 /// Describes a connection error with its causes and without the URL.
 pub fn connection_words(error: reqwest::Error) -> String {
     let error = error.without_url();
-    let mut said = error.to_string();
+    let mut text = error.to_string();
     let mut cause: Option<&dyn std::error::Error> = std::error::Error::source(&error);
     while let Some(inner) = cause {
-        said = format!("{said}: {inner}");
+        text = format!("{text}: {inner}");
         cause = inner.source();
     }
-    said
+    text
 }
 
 /// Reads the status and the headers that errors depend on.

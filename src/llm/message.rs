@@ -177,7 +177,6 @@ impl ToolArgs {
     }
 }
 
-/// The result of a tool call.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ToolResult {
     pub call_id: String,

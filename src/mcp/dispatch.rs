@@ -206,10 +206,10 @@ fn era(
             "resources/read" => params.get("uri"),
             _ => None,
         };
-        agrees("Mcp-Method", headers.method.as_deref(), Some(method))?;
+        check_header("Mcp-Method", headers.method.as_deref(), Some(method))?;
         let version = spoken(VERSION).and_then(Value::as_str);
-        agrees("MCP-Protocol-Version", headers.version.as_deref(), version)?;
-        agrees("Mcp-Name", headers.name.as_deref(), named.and_then(Value::as_str))?;
+        check_header("MCP-Protocol-Version", headers.version.as_deref(), version)?;
+        check_header("Mcp-Name", headers.name.as_deref(), named.and_then(Value::as_str))?;
     }
     let Some(version) = spoken(VERSION).and_then(Value::as_str) else {
         return Err(Fault::params(format!("`_meta` lacks the text `{VERSION}`")));
@@ -224,7 +224,7 @@ fn era(
     Ok(Era::Modern)
 }
 
-fn agrees(name: &str, header: Option<&str>, body: Option<&str>) -> Result<(), Fault> {
+fn check_header(name: &str, header: Option<&str>, body: Option<&str>) -> Result<(), Fault> {
     let Some(body) = body else { return Ok(()) };
     let wrong = |how: &str| Fault::new(HEADER_MISMATCH, format!("the header `{name}` {how}"));
     let Some(header) = header else { return Err(wrong("is missing")) };

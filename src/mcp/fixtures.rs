@@ -149,8 +149,8 @@ impl Fixture {
         let embedded = |uri: &str, text: &str| json!({ "type": "resource", "resource": { "uri": uri, "mimeType": "text/plain", "text": text } });
         let picture = || json!({ "type": "image", "data": PICTURE, "mimeType": "image/png" });
         let prompt = |contents: Vec<Value>| {
-            let said = |content| json!({ "role": "user", "content": content });
-            let messages: Vec<Value> = contents.into_iter().map(said).collect();
+            let message = |content| json!({ "role": "user", "content": content });
+            let messages: Vec<Value> = contents.into_iter().map(message).collect();
             Ok(Outcome::Whole(json!({ "messages": messages })))
         };
         let file = |mime: &str, key: &str, what: &str| {
@@ -197,8 +197,8 @@ impl Fixture {
                 let (Some(one), Some(two)) = (one, two) else {
                     return Err(Fault::params("`arg1` and `arg2` are wanted"));
                 };
-                let said = format!("Prompt with arguments: arg1='{one}', arg2='{two}'");
-                prompt(vec![text(&said)])
+                let state_text = format!("Prompt with arguments: arg1='{one}', arg2='{two}'");
+                prompt(vec![text(&state_text)])
             }
             "test_prompt_with_embedded_resource" => {
                 let uri = argument("resourceUri").unwrap_or_default();
@@ -280,13 +280,13 @@ impl Fixture {
         if let Some(next) = rounds.get(round + 1) {
             return Ok(Outcome::Wants(next.clone(), state(round + 1)));
         }
-        let said = format!("state-ok: {}", Value::from(answers.cloned().unwrap_or_default()));
+        let state_text = format!("state-ok: {}", Value::from(answers.cloned().unwrap_or_default()));
         match self.name.ends_with("prompt") {
             true => {
-                let messages = json!([{ "role": "user", "content": text(&said) }]);
+                let messages = json!([{ "role": "user", "content": text(&state_text) }]);
                 Ok(Outcome::Whole(json!({ "messages": messages })))
             }
-            false => tool(vec![text(&said)]),
+            false => tool(vec![text(&state_text)]),
         }
     }
 }

@@ -63,7 +63,8 @@ fn text<'a>(params: &'a Map<String, Value>, name: &str) -> Result<&'a str, Fault
 
 fn resource(params: &Map<String, Value>, era: Era) -> Result<LookupCall, Fault> {
     let uri = text(params, "uri")?;
-    let path = uri::path(uri).ok_or_else(|| missing(uri, "it is no `vault:///` address", era))?;
+    let path =
+        uri::path(uri).ok_or_else(|| missing_resource(uri, "it is no `vault:///` address", era))?;
     let arguments = Map::from_iter([("path".to_owned(), path.into())]);
     Ok((Lookup::Resource { uri: uri.to_owned() }, arguments))
 }
@@ -96,7 +97,7 @@ fn completion(params: &Map<String, Value>) -> Result<Map<String, Value>, Fault> 
     Ok(arguments.as_object().cloned().unwrap_or_default())
 }
 
-fn missing(uri: &str, why: &str, era: Era) -> Fault {
+fn missing_resource(uri: &str, why: &str, era: Era) -> Fault {
     let code = if era == Era::Legacy { MISSING } else { super::fault::INVALID_PARAMS };
     let short: String = uri.chars().take(200).collect();
     Fault::new(code, format!("there is no such resource: {why}")).data(json!({ "uri": short }))
@@ -164,7 +165,7 @@ impl Lookup {
         };
         match (self, error.code) {
             (Self::Resource { uri }, ErrorCode::NotFound | ErrorCode::InvalidPath) => {
-                missing(uri, &why, era)
+                missing_resource(uri, &why, era)
             }
             (_, ErrorCode::RateLimited) => Fault::new(BUSY, why),
             (_, ErrorCode::Denied | ErrorCode::PermissionDenied) => Fault::new(FORBIDDEN, why),

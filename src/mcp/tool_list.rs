@@ -27,14 +27,14 @@ pub fn find<'a>(tools: &'a Registry, settings: &Settings, name: &str) -> Option<
 /// All tools for clients, sorted by name. The list does not depend on connected programs, since clients and the prompt
 /// caches of models keep it.
 pub fn all(tools: &Registry, settings: &Settings) -> Vec<Value> {
-    let all = tools.iter().filter(|tool| settings.offer(tool)).map(shown);
+    let all = tools.iter().filter(|tool| settings.offer(tool)).map(tool_json);
     #[cfg(feature = "conformance")]
     let all = all.chain(super::fixtures::tools());
     all.collect()
 }
 
 /// Without an output schema: clients that get one show their model the structured result instead of the text.
-fn shown(tool: &Definition) -> Value {
+fn tool_json(tool: &Definition) -> Value {
     let mut schema = tool.input_schema.clone();
     // The tool has it already, and each byte is part of every conversation.
     if let Some(schema) = schema.as_object_mut() {

@@ -97,9 +97,6 @@ pub fn scaled(format: Format, bytes: &[u8]) -> Result<Scaled, BadImage> {
 }
 
 /// As [`scaled`], with at most `side` pixels on its longer side.
-///
-/// # Errors
-/// [`BadImage`].
 pub fn scaled_to(format: Format, bytes: &[u8], side: u32) -> Result<Scaled, BadImage> {
     if format == Format::Jpeg && !has_end(bytes) {
         return Err(BadImage::Damaged("its end is missing".to_owned()));
@@ -125,7 +122,7 @@ fn decoded(format: Format, bytes: &[u8]) -> Result<DynamicImage, BadImage> {
     // Reads only the header: the decoder's limits refuse without the size that the message needs.
     let mut reader = ImageReader::with_format(Cursor::new(bytes), format.decoded_as());
     reader.no_limits();
-    let (width, height) = reader.into_dimensions().map_err(|error| damaged(&error))?;
+    let (width, height) = reader.into_dimensions().map_err(|error| damaged_image(&error))?;
     let too_large = || BadImage::TooLarge { width, height };
     if width.max(height) > MAX_FILE_SIDE {
         return Err(too_large());
@@ -134,7 +131,7 @@ fn decoded(format: Format, bytes: &[u8]) -> Result<DynamicImage, BadImage> {
     reader.limits(limits);
     let fault = |error: &ImageError| match error {
         ImageError::Limits(_) => too_large(),
-        error => damaged(error),
+        error => damaged_image(error),
     };
     let mut decoder = reader.into_decoder().map_err(|error| fault(&error))?;
     if decoder.total_bytes() > MAX_DECODED {
@@ -196,7 +193,7 @@ fn opaque(image: &DynamicImage) -> RgbImage {
     })
 }
 
-fn damaged(error: &ImageError) -> BadImage {
+fn damaged_image(error: &ImageError) -> BadImage {
     // Each cause below repeats the one above.
     BadImage::Damaged(error.to_string().chars().filter(|c| !c.is_control()).take(200).collect())
 }

@@ -58,9 +58,6 @@ pub fn as_of(context: &Context, params: &AsOfParams, most: u64) -> Result<AsOfRe
 }
 
 /// The diff of a note between two moments.
-///
-/// # Errors
-/// As [`as_of`].
 pub fn between(
     context: &Context,
     requested: &str,

@@ -142,10 +142,7 @@ impl StoredConversations {
         };
         let items: Vec<Item> = items?.into_iter().flatten().collect();
         let root = Path::new(&self.folder);
-        let turns = match params.updates {
-            true => self.conversations.turns(id)?,
-            false => Vec::new(),
-        };
+        let turns = if params.updates { self.conversations.turns(id)? } else { Vec::new() };
         let page = history::page(items, &turns, &params, most, root);
         let changes = match &self.journal {
             Some(journal) if params.updates => {

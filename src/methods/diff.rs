@@ -27,7 +27,7 @@ pub fn diff(
     most: u64,
 ) -> Result<DiffResult> {
     match (params.change_set, params.question, &params.path) {
-        (Some(number), None, None) => made(journal, number, params, most),
+        (Some(number), None, None) => change_diff(journal, number, params, most),
         (None, Some(number), None) => question_changes(approvals, number, params, most),
         _ => Err(ErrorObject::new(Kind::InvalidParams, "name a change set, a question or a note")
             .hint("give one of `changeSet`, `question` and `path`")),
@@ -92,7 +92,12 @@ fn first(params: &DiffParams) -> usize {
     usize::try_from(params.first.unwrap_or(1).max(1)).unwrap_or(usize::MAX) - 1
 }
 
-fn made(journal: &Journal, number: u64, params: &DiffParams, most: u64) -> Result<DiffResult> {
+fn change_diff(
+    journal: &Journal,
+    number: u64,
+    params: &DiffParams,
+    most: u64,
+) -> Result<DiffResult> {
     let set = journal.history().change_set(ChangeSetId(number))?;
     let set = set.ok_or_else(|| {
         ErrorObject::new(Kind::NotFound, format!("there is no change set {number}"))

@@ -101,7 +101,7 @@ pub fn into_vault(
                 change_set: facts["change_set"].as_u64().unwrap_or_default(),
             })
         }
-        Outcome::Answered(Err(error)) => Err(refused(&error)),
+        Outcome::Answered(Err(error)) => Err(refusal_error(&error)),
         Outcome::Ask(question) => {
             let message = format!("a person has to agree first: {}", question.title());
             Err(ErrorObject::new(Kind::NotPermitted, message)
@@ -110,7 +110,7 @@ pub fn into_vault(
     }
 }
 
-fn refused(error: &ToolError) -> ErrorObject {
+fn refusal_error(error: &ToolError) -> ErrorObject {
     let kind = match error.code {
         ErrorCode::AlreadyExists
         | ErrorCode::InvalidPath

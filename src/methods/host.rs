@@ -129,7 +129,7 @@ pub fn request(
             Ok(HostRequestResult { client, note, done: None })
         }
         HostRequestParams::Open { path, line } => {
-            let found = vault.resolve(&path, Want::File).map_err(|error| invalid(&error))?;
+            let found = vault.resolve(&path, Want::File).map_err(|error| invalid_path(&error))?;
             let opened = open(hosts, &found.path, line, cancel)?;
             let (client, path) = opened;
             let note = path.map(|path| ActiveNote { path, ..ActiveNote::default() });
@@ -163,7 +163,11 @@ pub fn request(
                 params,
             );
             let is_gone = || !is_there(vault, &path);
-            judged(answer.map(|(client, _)| client), is_gone, &format!("`{path}` is still there"))
+            result_by_disk(
+                answer.map(|(client, _)| client),
+                is_gone,
+                &format!("`{path}` is still there"),
+            )
         }
         HostRequestParams::Rename { path, to } => {
             policy::may_change(calls)?;
@@ -185,13 +189,13 @@ pub fn request(
             );
             let is_moved = || is_there(vault, &to) && !is_there(vault, &path);
             let not = format!("`{path}` still has this name");
-            judged(answer.map(|(client, _)| client), is_moved, &not)
+            result_by_disk(answer.map(|(client, _)| client), is_moved, &not)
         }
     }
 }
 
 /// The result of a change: the disk decides, not the host's answer.
-fn judged(
+fn result_by_disk(
     answer: Result<String, HostError>,
     is_done: impl Fn() -> bool,
     not: &str,
@@ -218,8 +222,8 @@ fn judged(
 
 /// The path of an existing, visible file or folder, spelt exactly so.
 fn there(vault: &Vault, path: &str) -> Result<VaultPath> {
-    let asked = vault.parse(path).map_err(|error| invalid(&error))?;
-    let found = vault.resolve(path, Want::Entry).map_err(|error| invalid(&error))?.path;
+    let asked = vault.parse(path).map_err(|error| invalid_path(&error))?;
+    let found = vault.resolve(path, Want::Entry).map_err(|error| invalid_path(&error))?.path;
     if found != asked || found.is_root() {
         let message = format!("there is no `{asked}`");
         return Err(
@@ -231,7 +235,7 @@ fn there(vault: &Vault, path: &str) -> Result<VaultPath> {
 
 /// A path for something new; fails if anything else is there.
 fn free(vault: &Vault, path: &VaultPath, to: &str) -> Result<VaultPath> {
-    let to = vault.parse(to).map_err(|error| invalid(&error))?;
+    let to = vault.parse(to).map_err(|error| invalid_path(&error))?;
     match vault.resolve(to.as_str(), Want::Entry) {
         Ok(found) if found.path == to || found.path != *path => {
             let message = format!("`{}` exists already", found.path);
@@ -239,7 +243,7 @@ fn free(vault: &Vault, path: &VaultPath, to: &str) -> Result<VaultPath> {
         }
         Ok(_) => Ok(to),
         Err(error) if error.code() == ErrorCode::NotFound => Ok(to),
-        Err(error) => Err(invalid(&error)),
+        Err(error) => Err(invalid_path(&error)),
     }
 }
 
@@ -248,7 +252,7 @@ fn is_there(vault: &Vault, path: &VaultPath) -> bool {
     vault.resolve(path.as_str(), Want::Entry).is_ok_and(|found| found.path == *path)
 }
 
-fn invalid(error: &VaultError) -> ErrorObject {
+fn invalid_path(error: &VaultError) -> ErrorObject {
     ErrorObject::new(Kind::InvalidParams, error.to_string()).maybe_hint(error.hint())
 }
 

@@ -49,15 +49,15 @@ pub fn list(store: &Store, params: &InboxListParams) -> Result<InboxListResult> 
 
 pub fn retry(store: &Store, params: &InboxRetryParams) -> Result<InboxResult> {
     let only = [InboxState::SetAside, InboxState::New];
-    moved(store, params.id, &only, InboxState::New, "")
+    move_message(store, params.id, &only, InboxState::New, "")
 }
 
 pub fn discard(store: &Store, params: &InboxDiscardParams) -> Result<InboxResult> {
     let only = [InboxState::SetAside, InboxState::New, InboxState::Answered];
-    moved(store, params.id, &only, InboxState::Done, "discarded by a person")
+    move_message(store, params.id, &only, InboxState::Done, "discarded by a person")
 }
 
-fn moved(
+fn move_message(
     store: &Store,
     id: u64,
     only: &[InboxState],

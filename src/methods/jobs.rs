@@ -15,7 +15,8 @@ const WAIT: Duration = Duration::from_secs(10);
 /// Stops a running job of any caller before its next piece.
 pub fn stop(calls: &Calls, params: &OrganizeStopParams) -> Result<OrganizeStopResult> {
     let job = params.job;
-    let stopped = tools::stop_job(&calls.context_for(Scope::Person), job, WAIT).map_err(failed)?;
+    let stopped =
+        tools::stop_job(&calls.context_for(Scope::Person), job, WAIT).map_err(tool_failure)?;
     tracing::info!(job, state = stopped.state, "a job was stopped");
     Ok(OrganizeStopResult {
         job,
@@ -26,7 +27,7 @@ pub fn stop(calls: &Calls, params: &OrganizeStopParams) -> Result<OrganizeStopRe
     })
 }
 
-fn failed(error: ToolError) -> ErrorObject {
+fn tool_failure(error: ToolError) -> ErrorObject {
     let kind = match error.code {
         ErrorCode::NotFound => Kind::NotFound,
         ErrorCode::WrongState => Kind::InvalidParams,

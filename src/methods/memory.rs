@@ -20,7 +20,7 @@ pub fn state(context: &Context, database: &Database) -> MemoryState {
         ..MemoryState::default()
     };
     match Resident::now() {
-        Some(resident) => with(parts, resident),
+        Some(resident) => with_resident(parts, resident),
         None => parts,
     }
 }
@@ -35,7 +35,7 @@ struct Resident {
 
 /// Adds the remainder as `other`. A part can report memory that is reserved but not resident; then
 /// `other` is zero.
-fn with(parts: MemoryState, Resident { total, program }: Resident) -> MemoryState {
+fn with_resident(parts: MemoryState, Resident { total, program }: Resident) -> MemoryState {
     let named = program
         + parts.catalogue
         + parts.links
@@ -101,10 +101,13 @@ mod tests {
             store: 50_000,
             ..MemoryState::default()
         };
-        let memory = with(parts.clone(), Resident { total: 9_000_000, program: 600_000 });
+        let memory = with_resident(parts.clone(), Resident { total: 9_000_000, program: 600_000 });
         assert_eq!((memory.total, memory.program), (Some(9_000_000), Some(600_000)));
         assert_eq!(memory.other, Some(9_000_000 - 600_000 - 7_654_321));
         // Reserved memory that was never touched counts in its part, but not in the system's figure.
-        assert_eq!(with(parts, Resident { total: 600_010, program: 600_000 }).other, Some(0));
+        assert_eq!(
+            with_resident(parts, Resident { total: 600_010, program: 600_000 }).other,
+            Some(0)
+        );
     }
 }

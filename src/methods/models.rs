@@ -46,9 +46,9 @@ pub async fn models(
         ErrorObject::new(Kind::Internal, "this is a bug in the steward")
     })??;
     if ask {
-        offered(&settings, &mut providers).await;
+        list_offered(&settings, &mut providers).await;
     }
-    Ok(ModelsResult { agents, ..listed(&settings, providers) })
+    Ok(ModelsResult { agents, ..models_result(&settings, providers) })
 }
 
 fn agents(all: &Agents) -> Vec<AgentInfo> {
@@ -160,7 +160,7 @@ fn providers(settings: &Settings, chosen: &ChosenModels, ask: bool) -> Vec<Provi
 }
 
 /// Asks each usable provider for its models.
-async fn offered(settings: &Settings, providers: &mut [Provider]) {
+async fn list_offered(settings: &Settings, providers: &mut [Provider]) {
     let limits = settings.limits();
     let connections = Connections::new(&limits);
     let mut asked = JoinSet::new();
@@ -195,7 +195,7 @@ async fn offered(settings: &Settings, providers: &mut [Provider]) {
     }
 }
 
-fn listed(settings: &Settings, providers: Vec<Provider>) -> ModelsResult {
+fn models_result(settings: &Settings, providers: Vec<Provider>) -> ModelsResult {
     let chain = settings.chain.clone();
     let mut models: Vec<ModelInfo> = Vec::new();
     let mut add = |provider: &Provider, model: &str| {

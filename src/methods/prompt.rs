@@ -36,7 +36,7 @@ pub(super) fn user_message(
             PromptContent::Text { text } => text,
             PromptContent::ResourceLink { uri, .. } => match in_vault(&uri, root) {
                 Ok(path) => format!("(the note `{path}` is meant)"),
-                Err(_) if is_acp => elsewhere(&uri),
+                Err(_) if is_acp => outside_link(&uri),
                 Err(error) => return Err(error),
             },
             PromptContent::Resource { resource } if resource.uri == EmbeddedResource::STDIN => {
@@ -47,7 +47,7 @@ pub(super) fn user_message(
             PromptContent::Resource { resource }
                 if is_acp && in_vault(&resource.uri, root).is_err() =>
             {
-                let named = elsewhere(&resource.uri);
+                let named = outside_link(&resource.uri);
                 attached.excerpts.push(Excerpt { path: None, text: resource.text });
                 named
             }
@@ -63,7 +63,7 @@ pub(super) fn user_message(
             }
             PromptContent::Other => {
                 let text = "the agent accepts only text, images, notes and parts of notes";
-                return Err(invalid(text.to_owned()).hint(
+                return Err(invalid_prompt(text.to_owned()).hint(
                     "send pieces of the types `text`, `image`, `resource_link` and `resource`",
                 ));
             }
@@ -71,13 +71,13 @@ pub(super) fn user_message(
     }
     attached.check().map_err(unfit)?;
     let text = texts.join("\n").trim().to_owned();
-    let text = if is_acp { commanded(text) } else { text };
+    let text = if is_acp { expand_command(text) } else { text };
     if text.is_empty() {
-        return Err(invalid("the message is empty".to_owned()));
+        return Err(invalid_prompt("the message is empty".to_owned()));
     }
     let long = text.chars().count();
     if long > MAX_CHARS {
-        return Err(invalid(format!(
+        return Err(invalid_prompt(format!(
             "the message has {long} characters; the limit is {MAX_CHARS}"
         ))
         .hint("put a long text into a note and name the note"));
@@ -87,7 +87,7 @@ pub(super) fn user_message(
     // The token decides the source of a program's message, not the program itself.
     let source = match speaker.scope.is_person() {
         true if is_foreign(&source) => {
-            return Err(invalid("a person's words do not come from a token".to_owned())
+            return Err(invalid_prompt("a person's words do not come from a token".to_owned())
                 .hint("leave `source` out"));
         }
         true => source,
@@ -135,11 +135,11 @@ pub(super) const TEMPLATE: &str = "template_";
 
 /// Whether a message begins with a built-in command.
 pub(super) fn is_known(text: &str) -> bool {
-    commanded(text.to_owned()) != text
+    expand_command(text.to_owned()) != text
 }
 
 /// The message with a command replaced by its text.
-fn commanded(text: String) -> String {
+fn expand_command(text: String) -> String {
     let Some(rest) = text.strip_prefix('/') else { return text };
     let (name, more) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
     let words = match COMMANDS.iter().find(|(known, ..)| *known == name) {
@@ -157,12 +157,12 @@ fn commanded(text: String) -> String {
 }
 
 /// A file outside the vault: named, not read.
-fn elsewhere(uri: &str) -> String {
+fn outside_link(uri: &str) -> String {
     let uri: String = uri.chars().filter(|c| !c.is_control()).take(MAX_URI).collect();
     format!("(`{uri}` is meant, which is outside of the vault and cannot be read)")
 }
 
-fn invalid(text: String) -> ErrorObject {
+fn invalid_prompt(text: String) -> ErrorObject {
     ErrorObject::new(Kind::InvalidParams, text)
 }
 
@@ -176,13 +176,15 @@ fn unfit(reason: BadAttachment) -> ErrorObject {
         BadAttachment::TooMany => "send the others with the next message",
         BadAttachment::TooLong { .. } => "put a long text into a note and name the note",
     };
-    invalid(reason.to_string()).hint(hint)
+    invalid_prompt(reason.to_string()).hint(hint)
 }
 
 fn name(text: String) -> Result<String> {
     match text.chars().count() <= MAX_NAME && !text.chars().any(char::is_control) {
         true => Ok(text),
-        false => Err(invalid(format!("a name is one line of at most {MAX_NAME} characters"))),
+        false => {
+            Err(invalid_prompt(format!("a name is one line of at most {MAX_NAME} characters")))
+        }
     }
 }
 
@@ -197,8 +199,11 @@ fn in_vault(uri: &str, root: &Path) -> Result<String> {
     let path = path.to_string_lossy().into_owned();
     if path.is_empty() || !is_inside || path.chars().any(char::is_control) {
         let uri: String = uri.chars().take(200).collect();
-        return Err(invalid(format!("`{}` is not a path in this vault", uri.escape_debug()))
-            .hint("name a note by its path in the vault, or by a `file:` address of it"));
+        return Err(invalid_prompt(format!(
+            "`{}` is not a path in this vault",
+            uri.escape_debug()
+        ))
+        .hint("name a note by its path in the vault, or by a `file:` address of it"));
     }
     Ok(path)
 }
@@ -224,16 +229,16 @@ mod tests {
 
     #[test]
     fn a_command_becomes_its_prompt_and_other_text_stays() {
-        let commanded = |text: &str| commanded(text.to_owned());
-        let note = commanded("/template_Meeting_notes  garden\nplan ");
+        let expanded = |text: &str| expand_command(text.to_owned());
+        let note = expanded("/template_Meeting_notes  garden\nplan ");
         assert!(
             note.contains("`Meeting notes`") && note.ends_with("about: garden\nplan"),
             "{note}"
         );
         assert!(note.contains("{{title}}"), "{note}");
-        assert!(commanded("/undo").starts_with("Take back"));
+        assert!(expanded("/undo").starts_with("Take back"));
         for text in ["/template_", "/template", "/etc/hosts", "a /undo"] {
-            assert_eq!(commanded(text), text);
+            assert_eq!(expanded(text), text);
         }
     }
 

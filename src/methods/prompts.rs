@@ -24,9 +24,8 @@ const EXAMPLES: [(&str, &str); 6] = [
     ("Weekly review", include_str!("../../data/prompts/Weekly review.md")),
 ];
 
-/// The prompts that this caller may see.
 pub fn list(calls: &Calls, caller: &Caller, cancel: &Cancel) -> Result<PromptsResult> {
-    let found = look_up(calls, caller, "prompts/list", json!({}), cancel).map_err(refused)?;
+    let found = look_up(calls, caller, "prompts/list", json!({}), cancel).map_err(refusal_error)?;
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let folder = text(&found["folder"]);
     let listed = found["prompts"].as_array().map(Vec::as_slice).unwrap_or_default();
@@ -62,7 +61,7 @@ pub fn get(
     caller: &Caller,
     cancel: &Cancel,
 ) -> Result<PromptGetResult> {
-    fill(calls, params, caller, cancel).map_err(refused)
+    fill(calls, params, caller, cancel).map_err(refusal_error)
 }
 
 fn fill(
@@ -105,7 +104,7 @@ pub(super) fn expand(
     };
     let filled = match fill(calls, &params, caller, cancel) {
         Err(error) if error.code == ErrorCode::NotFound => return Ok(message),
-        filled => filled.map_err(refused)?,
+        filled => filled.map_err(refusal_error)?,
     };
     let selection = filled.selection.map(|PromptSelection { path, text }| {
         PromptContent::Resource { resource: EmbeddedResource { uri: path, text } }
@@ -145,7 +144,7 @@ fn look_up(
     }
 }
 
-fn refused(error: ToolError) -> ErrorObject {
+fn refusal_error(error: ToolError) -> ErrorObject {
     let kind = match error.code {
         ErrorCode::InvalidInput | ErrorCode::NotFound => Kind::InvalidParams,
         _ => Kind::Failed,

@@ -77,9 +77,6 @@ pub(super) struct Deciding<'a> {
 
 impl Deciding<'_> {
     /// Runs a command; returns the reply to the user, in Markdown.
-    ///
-    /// # Errors
-    /// As the method of the same name.
     pub fn run(&self, command: Command) -> Result<String> {
         match (command, self.plan()?) {
             (Command::Show, _) => self.show(),

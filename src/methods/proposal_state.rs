@@ -94,11 +94,11 @@ impl Proposal {
 impl Change {
     /// Parses a change in a dry run's result. One of several, such as a link that follows a move,
     /// is only applied with the others.
-    fn read(told: &Value, is_alone: bool) -> Self {
-        let text = |name: &str| told[name].as_str().unwrap_or_default().to_owned();
+    fn read(change: &Value, is_alone: bool) -> Self {
+        let text = |name: &str| change[name].as_str().unwrap_or_default().to_owned();
         let (action, diff) = (text("action"), text("diff"));
-        let is_whole = told["more"].as_u64().unwrap_or(0) == 0;
-        let from = told["from"].as_str().map(str::to_owned);
+        let is_whole = change["more"].as_u64().unwrap_or(0) == 0;
+        let from = change["from"].as_str().map(str::to_owned);
         let hunks = match action == "write" && is_alone && is_whole && from.is_none() {
             true => hunks(&diff),
             false => Vec::new(),

@@ -165,8 +165,8 @@ impl Applying<'_> {
     fn fits(&self, proposal: &Proposal) -> Result<()> {
         match self.call(&proposal.tool, &proposal.arguments, true) {
             Ok(shown) if shown["identity"] == proposal.identity.as_str() => Ok(()),
-            Ok(_) => Err(changed(proposal, "it would do something else now")),
-            Err(error) => Err(changed(proposal, &error.message)),
+            Ok(_) => Err(changed_error(proposal, "it would do something else now")),
+            Err(error) => Err(changed_error(proposal, &error.message)),
         }
     }
 
@@ -176,11 +176,11 @@ impl Applying<'_> {
             let (before, after) = hunk.texts(whole);
             json!({"path": path, "old_text": before, "new_text": after})
         });
-        let mut error = changed(proposal, "its lines have changed since");
+        let mut error = changed_error(proposal, "its lines have changed since");
         for edit in edits {
             match self.call(EditFile::NAME, &edit, true) {
                 Ok(_) => return Ok(edit),
-                Err(why) => error = changed(proposal, &why.message),
+                Err(why) => error = changed_error(proposal, &why.message),
             }
         }
         Err(error)
@@ -273,7 +273,7 @@ pub fn apply(
         ),
         _ => decision(Verdict::Applied, turn.turn, &parts),
     };
-    decided(conversations, id, turn.turn, words)?;
+    record_decision(conversations, id, turn.turn, words)?;
     Ok(result)
 }
 
@@ -290,7 +290,7 @@ pub fn reject(
         .map(|(proposal, hunk)| ProposalPart { proposal: proposal.number, hunk: *hunk })
         .collect();
     let words = decision(Verdict::Rejected, turn.turn, if is_all { &[] } else { &parts });
-    decided(conversations, id, turn.turn, words)?;
+    record_decision(conversations, id, turn.turn, words)?;
     Ok(ProposalsRejectResult { rejected: rejected.len() as u64 })
 }
 
@@ -303,11 +303,11 @@ pub(super) fn reject_plan(conversations: &Conversations, session: &str, plan: u6
     let Some((turn, ..)) = proposal_state::plan(&history(conversations, id)?) else {
         return Ok(());
     };
-    decided(conversations, id, turn, proposal_state::plan_rejected(plan))
+    record_decision(conversations, id, turn, proposal_state::plan_rejected(plan))
 }
 
 /// Stores a decision as a notice to the model, and tells every client.
-fn decided(
+fn record_decision(
     conversations: &Conversations,
     id: ConversationId,
     turn: TurnId,
@@ -345,7 +345,7 @@ fn selected<'a>(
                 left.any(|one| one.number == hunk)
             };
             match found.is_decided() || hunk.is_some_and(|hunk| !waits(hunk)) {
-                true => Err(before(turn.turn)),
+                true => Err(before_turn_error(turn.turn)),
                 false => Ok((found, hunk)),
             }
         })
@@ -357,12 +357,12 @@ fn unknown(what: String) -> ErrorObject {
     error.hint("`_vault/proposals/list` has their numbers")
 }
 
-fn before(turn: TurnId) -> ErrorObject {
+fn before_turn_error(turn: TurnId) -> ErrorObject {
     let error = ErrorObject::new(Kind::Failed, "these proposals were decided before");
     error.hint("ask for new ones").detail(json!({ "turn": turn.to_string() }))
 }
 
-fn changed(proposal: &Proposal, why: &str) -> ErrorObject {
+fn changed_error(proposal: &Proposal, why: &str) -> ErrorObject {
     let message = format!("nothing was applied: `{}` no longer fits ({why})", proposal.title);
     ErrorObject::new(Kind::Failed, message).hint("ask for a new proposal")
 }
@@ -390,7 +390,7 @@ fn turn_of(
         return Err(error.hint("in the mode `plan` the agent proposes changes"));
     };
     if turn.proposals.iter().all(Proposal::is_decided) {
-        return Err(before(turn.turn));
+        return Err(before_turn_error(turn.turn));
     }
     Ok((id, turn))
 }

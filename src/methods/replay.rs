@@ -249,10 +249,7 @@ fn over(tool_call_id: String, result: &ToolResult, raw_output: Option<Value>) ->
     let text: String = result_text(result).chars().take(session_updates::SHOWN).collect();
     SessionUpdate::ToolCallUpdate {
         tool_call_id,
-        status: match result.is_error {
-            true => ToolCallStatus::Failed,
-            false => ToolCallStatus::Completed,
-        },
+        status: if result.is_error { ToolCallStatus::Failed } else { ToolCallStatus::Completed },
         title: None,
         content: vec![ToolCallContent::Content { content: Content::Text { text } }],
         raw_output,

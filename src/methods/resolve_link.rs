@@ -10,9 +10,6 @@ use crate::tools::Context;
 
 /// The file, heading and block to which a link in no note leads; if the file has moved since the link was written, at its
 /// present path.
-///
-/// # Errors
-/// The journal's.
 pub fn resolve_link(context: &Context, params: &ResolveLinkParams) -> Result<ResolveLinkResult> {
     let link = &params.link;
     if let Some(place) = place(&context.vault, link) {
@@ -22,7 +19,7 @@ pub fn resolve_link(context: &Context, params: &ResolveLinkParams) -> Result<Res
     let parted = link.find('#').map(|at| link.split_at(at));
     for (name, part) in std::iter::once((&**link, "")).chain(parted) {
         if let Some(trace) = trace(context, name)? {
-            return Ok(traced(context, trace, part));
+            return Ok(resolve_traced(context, trace, part));
         }
     }
     Ok(ResolveLinkResult::default())
@@ -37,7 +34,7 @@ fn trace(context: &Context, name: &str) -> Result<Option<Trace>> {
 }
 
 /// The present place of a traced file, with the heading or block `part`.
-fn traced(context: &Context, trace: Trace, part: &str) -> ResolveLinkResult {
+fn resolve_traced(context: &Context, trace: Trace, part: &str) -> ResolveLinkResult {
     match trace {
         Trace::At { path, .. } => {
             let there = place(&context.vault, &format!("{path}{part}"));

@@ -19,7 +19,7 @@ use crate::tools::{ToolError, rules};
 
 /// The rules that a person enabled, with their states.
 pub fn list(calls: &Calls, params: &RulesListParams) -> Result<RulesListResult> {
-    let rules = enabled::all(&calls.context_for(Scope::Person)).map_err(failed)?;
+    let rules = enabled::all(&calls.context_for(Scope::Person)).map_err(tool_failure)?;
     let shown = |one: &Enabled| EnabledRuleInfo {
         diff: params.diff.then(|| one.diff()).filter(|diff| !diff.is_empty()),
         ..info(one)
@@ -47,7 +47,8 @@ pub fn enable(
     let RulesEnableParams { file, names, with_trash, ask, agreed, dry_run } = params;
     let by = program.to_owned();
     let request = Enabling { file, names, with_trash, ask, agreed, dry_run, by };
-    let enabled = enabled::enable(&calls.context_for(Scope::Person), &request).map_err(failed)?;
+    let enabled =
+        enabled::enable(&calls.context_for(Scope::Person), &request).map_err(tool_failure)?;
     if !dry_run {
         for one in &enabled {
             tracing::info!(rule = one.row.name, file = one.row.source, "a rule was enabled");
@@ -58,14 +59,15 @@ pub fn enable(
 
 pub fn disable(calls: &Calls, params: &RulesDisableParams) -> Result<RulesDisableResult> {
     let disabled =
-        enabled::disable(&calls.context_for(Scope::Person), &params.name).map_err(failed)?;
+        enabled::disable(&calls.context_for(Scope::Person), &params.name).map_err(tool_failure)?;
     tracing::info!(rule = disabled.row.name, "a rule was disabled");
     Ok(RulesDisableResult { rule: info(&disabled) })
 }
 
 /// Describes the rules of a plan, and the files that they match and nearly match.
 pub fn describe(calls: &Calls, params: &RulesDescribeParams) -> Result<RulesDescribeResult> {
-    let found = rules::described(&calls.context_for(Scope::Person), params.plan).map_err(failed)?;
+    let found =
+        rules::described(&calls.context_for(Scope::Person), params.plan).map_err(tool_failure)?;
     let example = |(path, parts)| RuleExample { path, parts };
     let near = |miss: NearMiss| RuleExample { path: miss.path, parts: vec![miss.part] };
     let rule = |one: rules::DescribedRule| DescribedRule {
@@ -88,7 +90,8 @@ pub fn describe(calls: &Calls, params: &RulesDescribeParams) -> Result<RulesDesc
 pub fn marks(calls: &Calls, params: RulesMarksParams) -> Result<RulesMarksResult> {
     let RulesMarksParams { file, names, path, forget } = params;
     let request = WantedMarks { file, names, path, forget };
-    let found = rule_marks::marks(&calls.context_for(Scope::Person), &request).map_err(failed)?;
+    let found =
+        rule_marks::marks(&calls.context_for(Scope::Person), &request).map_err(tool_failure)?;
     let rule = |one: Marked| MarkedRule {
         name: one.rule,
         source: one.source,
@@ -141,7 +144,7 @@ fn info(one: &Enabled) -> EnabledRuleInfo {
     }
 }
 
-fn failed(error: ToolError) -> ErrorObject {
+fn tool_failure(error: ToolError) -> ErrorObject {
     let kind = match error.code {
         ErrorCode::NotFound => Kind::NotFound,
         ErrorCode::IoError | ErrorCode::Cancelled => Kind::Failed,

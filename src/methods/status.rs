@@ -132,7 +132,7 @@ fn unconfined(confines: &Confinement, config: &Config) -> Vec<String> {
 
 /// The features missing on a file system with these abilities.
 pub fn reduced(can: Abilities) -> Vec<String> {
-    let said = if !can.writable {
+    let reason = if !can.writable {
         "no file can be made in the vault: reading works, changes do not"
     } else if !(can.exchange && can.rename_new) {
         "the file system cannot exchange files in one step: a save compares, keeps a copy and \
@@ -140,7 +140,7 @@ pub fn reduced(can: Abilities) -> Vec<String> {
     } else {
         return Vec::new();
     };
-    vec![said.to_owned()]
+    vec![reason.to_owned()]
 }
 
 #[cfg(test)]

@@ -7,10 +7,10 @@ use crate::tools::Definition;
 
 /// The offered tools, sorted by name.
 pub fn list(calls: &Calls) -> ToolsListResult {
-    ToolsListResult { tools: calls.tools().offered(calls.context()).map(shown).collect() }
+    ToolsListResult { tools: calls.tools().offered(calls.context()).map(tool_of).collect() }
 }
 
-fn shown(tool: &Definition) -> Tool {
+fn tool_of(tool: &Definition) -> Tool {
     Tool {
         name: tool.name.clone(),
         title: tool.title.clone(),

@@ -94,7 +94,7 @@ pub fn part(old: &[u8], new: &[u8], path: &str, first: usize, whole: bool) -> Di
             if at <= first {
                 continue;
             }
-            let shorter = if whole { line.clone() } else { cut(&line) };
+            let shorter = if whole { line.clone() } else { cut_line(&line) };
             let is_full =
                 shown >= MAX_DIFF_LINES - 2 || part.text.len() + shorter.len() > MAX_DIFF_BYTES;
             // After the first line left out, nothing more is shown.
@@ -112,7 +112,7 @@ pub fn part(old: &[u8], new: &[u8], path: &str, first: usize, whole: bool) -> Di
 }
 
 /// Cuts a long line and keeps its ending.
-fn cut(line: &str) -> String {
+fn cut_line(line: &str) -> String {
     match line.char_indices().nth(LINE_CHARS) {
         Some((end, _)) if line[end..].trim_end_matches(['\r', '\n']).contains(|_| true) => {
             let ending =

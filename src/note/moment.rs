@@ -2,7 +2,7 @@
 //! English.
 //!
 //! Letters that are not tokens are copied, as in Moment; [`Formatted::unknown`] lists them, since
-//! the user most often meant something by them.
+//! the user most often expected a part of the date there.
 
 use chrono::{DateTime, Datelike, Days, FixedOffset, Offset, Timelike};
 

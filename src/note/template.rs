@@ -30,7 +30,6 @@ pub fn fill(template: &str, variables: &Variables<'_>) -> Formatted {
     fill_with(template, variables, &[])
 }
 
-/// Whether the template has this word in braces.
 pub fn has(template: &str, word: &str) -> bool {
     VARIABLE.captures_iter(template).any(|found| found[1].eq_ignore_ascii_case(word))
 }

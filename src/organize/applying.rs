@@ -67,7 +67,7 @@ pub fn changes(vault: &Vault, items: &[&Item]) -> Result<Vec<Change>, Vec<Stale>
             }
             continue;
         }
-        let read = match read(vault, item, &path) {
+        let read = match read_item(vault, item, &path) {
             Ok(read) => read,
             Err(reason) => {
                 refuse(reason);
@@ -142,7 +142,7 @@ pub(super) fn exchange_obstacle(vault: &Vault) -> Option<String> {
 }
 
 /// The content of an item's file if it will be changed or must be unchanged.
-fn read(vault: &Vault, item: &Item, path: &VaultPath) -> Result<Option<FileContent>, String> {
+fn read_item(vault: &Vault, item: &Item, path: &VaultPath) -> Result<Option<FileContent>, String> {
     let there = vault.catalogue().get(path.as_str()).map(|entry| entry.kind);
     match there {
         None => return Err("it is gone, or has another name by now".to_owned()),

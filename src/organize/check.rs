@@ -38,7 +38,8 @@ pub fn check(
     let checker = Checker::new(Some(scope.source));
     for written in &file.written {
         for mention in &written.mentions {
-            let found = mentioned(&mention.what, &mention.at, written, scope, &checker, refuses);
+            let found =
+                check_mentioned(&mention.what, &mention.at, written, scope, &checker, refuses);
             checked.found.extend(found);
         }
     }
@@ -61,7 +62,7 @@ fn warning(written: &Written, at: &Span, message: String, hint: String) -> Diagn
     if hint.is_empty() { warning } else { warning.hint(hint) }
 }
 
-fn mentioned(
+fn check_mentioned(
     what: &Mentioned,
     at: &Span,
     written: &Written,

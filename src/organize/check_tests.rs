@@ -32,7 +32,7 @@ fn found(rules: &str) -> (Vec<String>, Vec<usize>) {
         (path.as_str() == "State").then(|| "`State` holds the steward's own state".to_owned())
     };
     let checked = check(&file, crate::bases::tests::scope(&memory), &refuses);
-    let said = |found: &Diagnostic| {
+    let line = |found: &Diagnostic| {
         let hint = found.hint.as_deref().unwrap_or_default();
         format!(
             "{}:{} {}: {} -> {hint}",
@@ -42,7 +42,7 @@ fn found(rules: &str) -> (Vec<String>, Vec<usize>) {
             found.message
         )
     };
-    (checked.found.iter().map(said).collect(), checked.fits)
+    (checked.found.iter().map(line).collect(), checked.fits)
 }
 
 #[track_caller]

@@ -96,7 +96,7 @@ fn property_changes(item: &Item, body: &str) -> Vec<PropertyChange> {
     let found = frontmatter::find(body, 0);
     let present = found.as_ref().and_then(|found| found.get("tags")).map(|tags| &tags.value);
     let was = own.as_ref().map_or(present, |own| own.value.as_ref());
-    let before = was.map(listed).unwrap_or_default();
+    let before = was.map(tag_entries).unwrap_or_default();
     let mut after = before.clone();
     let key = |value: &Value| value.as_str().map(|text| tag::key(bare(text)));
     after.retain(|value| {
@@ -116,7 +116,7 @@ fn property_changes(item: &Item, body: &str) -> Vec<PropertyChange> {
 }
 
 /// The entries of a `tags` property, including invalid tags, which an edit rejects instead of losing them.
-fn listed(value: &Value) -> Vec<Value> {
+fn tag_entries(value: &Value) -> Vec<Value> {
     match value {
         Value::Array(entries) => entries.clone(),
         Value::Null => Vec::new(),

@@ -33,8 +33,7 @@ fn name_change<'i>(vault: &Vault, items: impl Iterator<Item = &'i Item>) -> Name
     names
 }
 
-/// The new texts of items by path.
-fn written<'i>(
+fn written_texts<'i>(
     vault: &Vault,
     items: impl Iterator<Item = &'i Item>,
 ) -> impl Fn(&VaultPath) -> Option<Vec<u8>> {
@@ -63,7 +62,7 @@ pub struct ChangedText {
 pub fn texts(world: &World<'_>, plan: &Plan) -> Result<Vec<ChangedText>, PlanError> {
     let vault = world.vault;
     let names = name_change(vault, plan.applicable());
-    let own = written(vault, plan.applicable());
+    let own = written_texts(vault, plan.applicable());
     let mut found: BTreeMap<String, ChangedText> = BTreeMap::new();
     for item in plan.applicable().filter(|item| item.create || item.changes_text() && !item.trash) {
         let Some(path) = VaultPath::from_disk(&item.path) else { continue };
@@ -99,7 +98,7 @@ pub fn check(world: &World<'_>, drafts: &mut [Draft]) -> Result<(Following, bool
     }
     let links = &world.index.links;
     links.refresh(world.cancel).map_err(|_| PlanError::Cancelled)?;
-    let written = written(world.vault, applied());
+    let written = written_texts(world.vault, applied());
     let format = world.vault.obsidian().link_format;
     let plan = rewrite::follow(links, &names, format, world.vault.view(), &written);
     drop(written);

@@ -280,7 +280,8 @@ impl<'a> Names<'a> {
 pub fn is_numbered(path: &VaultPath, plain: &VaultPath, suffix: &str) -> bool {
     let (before, after) = suffix.split_once(NUMBER).unwrap_or((suffix, ""));
     let (path, plain) = (path.fold_key(), plain.fold_key());
-    let ((plain_stem, ending), (stem, other_ending)) = (parted(&plain), parted(&path));
+    let ((plain_stem, ending), (stem, other_ending)) =
+        (split_extension(&plain), split_extension(&path));
     let number = || {
         let rest = stem.strip_prefix(plain_stem)?;
         rest.strip_prefix(&*fold_key(before))?.strip_suffix(&*fold_key(after))
@@ -294,7 +295,7 @@ pub fn is_numbered(path: &VaultPath, plain: &VaultPath, suffix: &str) -> bool {
 }
 
 /// Splits a path before the extension's dot.
-fn parted(path: &str) -> (&str, &str) {
+fn split_extension(path: &str) -> (&str, &str) {
     let name = path.rfind('/').map_or(0, |slash| slash + 1);
     match path[name..].rfind('.') {
         Some(dot) if dot > 0 => path.split_at(name + dot),
@@ -308,7 +309,7 @@ fn with_number(path: &VaultPath, suffix: &str, number: u32) -> Option<VaultPath>
         true => suffix.replace(NUMBER, &number.to_string()),
         false => format!("{suffix}{number}"),
     };
-    let (stem, ending) = parted(path.name());
+    let (stem, ending) = split_extension(path.name());
     let room = MAX_NAME_BYTES.checked_sub(suffix.len() + ending.len())?;
     let end = (0..=room.min(stem.len())).rev().find(|end| stem.is_char_boundary(*end))?;
     let stem = &stem[..end];

@@ -245,9 +245,9 @@ fn against_convention(files: &[&&FileMetadata], vocabulary: &Vocabulary, found: 
     };
     let is_odd = |file: &FileMetadata| {
         let name = file.path.stem();
-        let is_told_otherwise = is_untitled(name) || file.conflict_of.is_some();
+        let has_other_problem = is_untitled(name) || file.conflict_of.is_some();
         // The pattern cannot improve a name that it leaves unchanged.
-        !is_told_otherwise
+        !has_other_problem
             && !pattern.fits(name, vocabulary)
             && !makes_the_same(name, &pattern, vocabulary)
     };
@@ -255,12 +255,12 @@ fn against_convention(files: &[&&FileMetadata], vocabulary: &Vocabulary, found: 
         files.iter().map(|file| **file).filter(|file| is_odd(file)).collect();
     let mut beginnings: HashMap<&str, usize> = HashMap::new();
     for file in &odd {
-        *beginnings.entry(beginning(file.path.stem())).or_default() += 1;
+        *beginnings.entry(first_word(file.path.stem())).or_default() += 1;
     }
     for file in odd {
         let name = file.path.stem();
         // Several names with a common start have their own convention.
-        if beginnings[beginning(name)] >= MIN_ALIKE {
+        if beginnings[first_word(name)] >= MIN_ALIKE {
             continue;
         }
         let about = About {
@@ -278,8 +278,7 @@ fn against_convention(files: &[&&FileMetadata], vocabulary: &Vocabulary, found: 
     }
 }
 
-/// The first word of a name.
-fn beginning(name: &str) -> &str {
+fn first_word(name: &str) -> &str {
     let end = name.find(|c: char| !c.is_alphanumeric()).unwrap_or(name.len());
     &name[..end]
 }

@@ -68,11 +68,11 @@ fn of_rule(
             .filter(|(_, part)| !part.holds(file, &mut evaluator).unwrap_or(false))
             .map(|(at, _)| at);
         let (Some(at), None) = (failing.next(), failing.next()) else { continue };
-        let told = trace::parts(&parts[at], file, &mut evaluator);
+        let failed_parts = trace::parts(&parts[at], file, &mut evaluator);
         found.push(NearMiss {
             path: source.path(file).to_string(),
             rule: rule.name.clone(),
-            part: told.into_iter().next().unwrap_or_default(),
+            part: failed_parts.into_iter().next().unwrap_or_default(),
         });
         near += 1;
         if near == most {

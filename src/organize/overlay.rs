@@ -20,7 +20,6 @@ use crate::note::path::VaultPath;
 use crate::note::{markdown, tag};
 use crate::vault::PropertyTypes;
 
-/// The new values of a file.
 #[derive(Debug, Clone, Default)]
 struct NewValues {
     path: Option<Text>,

@@ -123,7 +123,6 @@ impl Problem {
     }
 }
 
-/// The kinds of problems.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ProblemKind {

@@ -152,7 +152,7 @@ fn by_hand(world: &World<'_>, drafts: &mut BTreeMap<String, Draft>, item: Item, 
     let mut problems = std::mem::take(&mut draft.item.problems);
     if is_joined {
         // Traces are not computed again.
-        problems.extend(item.problems.iter().filter(|problem| stays(problem)).cloned());
+        problems.extend(item.problems.iter().filter(|problem| is_found_by_rules(problem)).cloned());
         if item.problems.iter().any(|problem| problem.kind == ProblemKind::Taken && problem.blocks)
         {
             draft.on_conflict = OnConflict::Ask;
@@ -190,7 +190,7 @@ fn by_hand(world: &World<'_>, drafts: &mut BTreeMap<String, Draft>, item: Item, 
 }
 
 /// Whether a problem of a joined plan's item was found by rules.
-fn stays(problem: &Problem) -> bool {
+fn is_found_by_rules(problem: &Problem) -> bool {
     match problem.kind {
         ProblemKind::NothingToInsert
         | ProblemKind::NameChanged

@@ -153,7 +153,7 @@ pub fn describe(
     Profile {
         total,
         conventions: conventions::find(&names, &vocabulary),
-        tags: commonest(seen.tags),
+        tags: by_frequency(seen.tags),
         properties,
         folders,
     }
@@ -280,8 +280,8 @@ impl Values {
         Property {
             name,
             notes: self.notes,
-            types: commonest(self.types),
-            values: commonest(self.counts),
+            types: by_frequency(self.types),
+            values: by_frequency(self.counts),
             has_more_values: self.is_cut,
             range,
         }
@@ -301,7 +301,7 @@ fn word_for(value: &Value) -> &'static str {
     }
 }
 
-fn commonest<T: Ord>(counts: HashMap<T, usize>) -> Vec<(T, usize)> {
+fn by_frequency<T: Ord>(counts: HashMap<T, usize>) -> Vec<(T, usize)> {
     let mut counts: Vec<(T, usize)> = counts.into_iter().collect();
     counts.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
     counts
@@ -341,7 +341,7 @@ fn describe_folders(
         node.own = Some(own);
     }
     let mut folders = Vec::new();
-    let (shaped, _) = shaped(root, place.clone(), 0, vocabulary);
+    let (shaped, _) = shape_of(root, place.clone(), 0, vocabulary);
     write(shaped, &mut folders);
     folders
 }
@@ -352,7 +352,12 @@ struct Shaped {
 }
 
 /// Computes the description of a folder, and a number that is equal for folders of the same shape.
-fn shaped(node: Node<'_>, path: VaultPath, depth: usize, vocabulary: &Vocabulary) -> (Shaped, u64) {
+fn shape_of(
+    node: Node<'_>,
+    path: VaultPath,
+    depth: usize,
+    vocabulary: &Vocabulary,
+) -> (Shaped, u64) {
     let nothing = Own::default();
     let own = node.own.unwrap_or(&nothing);
     let mut folder = folder_of(own, path.clone(), depth, vocabulary);
@@ -360,7 +365,7 @@ fn shaped(node: Node<'_>, path: VaultPath, depth: usize, vocabulary: &Vocabulary
         .children
         .into_iter()
         .filter_map(|child| Some((path.join(child.name)?, child)))
-        .map(|(path, child)| shaped(child, path, depth + 1, vocabulary))
+        .map(|(path, child)| shape_of(child, path, depth + 1, vocabulary))
         .collect();
     for (child, _) in &children {
         folder.all.join(&child.folder.all);
@@ -442,10 +447,10 @@ fn folder_of(own: &Own<'_>, path: VaultPath, depth: usize, vocabulary: &Vocabula
         all: own.counts,
         alike: Vec::new(),
         conventions: found,
-        numbered: commonest(alike),
-        endings: commonest(endings),
-        tags: commonest(own.tags.clone()),
-        properties: commonest(own.properties.clone()),
+        numbered: by_frequency(alike),
+        endings: by_frequency(endings),
+        tags: by_frequency(own.tags.clone()),
+        properties: by_frequency(own.properties.clone()),
     }
 }
 

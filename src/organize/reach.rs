@@ -14,8 +14,8 @@ pub fn folders(rule: &Rule, settings: &Settings) -> Vec<VaultPath> {
     }
     for action in &rule.actions {
         match action {
-            Action::Move(template) => folders.push(beginning(template, false)),
-            Action::Create { path, .. } => folders.push(beginning(path, true)),
+            Action::Move(template) => folders.push(common_folder(template, false)),
+            Action::Create { path, .. } => folders.push(common_folder(path, true)),
             Action::Archive => folders.push(folder(&settings.archive_folder)),
             _ => {}
         }
@@ -55,7 +55,7 @@ pub fn actions(rule: &Rule) -> Vec<&'static str> {
 }
 
 /// The deepest folder that contains a path for all values of its expressions. With `is_file` the last part is a name.
-fn beginning(template: &Template, is_file: bool) -> VaultPath {
+fn common_folder(template: &Template, is_file: bool) -> VaultPath {
     let mut text = String::new();
     let mut is_whole = true;
     for part in &template.parts {

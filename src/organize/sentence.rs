@@ -20,7 +20,7 @@ pub fn sentence(rule: &Rule) -> String {
         false => text.push_str(&actions.join(", ")),
     }
     text.push('.');
-    for more in [runs(rule.trigger), taken(rule)].into_iter().chain(later(rule)) {
+    for more in [runs(rule.trigger), conflict_sentence(rule)].into_iter().chain(later(rule)) {
         if !more.is_empty() {
             text.push(' ');
             text.push_str(&more);
@@ -51,7 +51,7 @@ fn runs(trigger: Trigger) -> String {
     }
 }
 
-fn taken(rule: &Rule) -> String {
+fn conflict_sentence(rule: &Rule) -> String {
     let words = match rule.on_conflict {
         Some(OnConflict::Skip) => "Where the new path is taken, the file stays.",
         Some(OnConflict::Ask) => "Where the new path is taken, you are asked.",
@@ -79,7 +79,7 @@ fn condition(rule: &Rule) -> String {
     let folders: Vec<&str> = rule.within.iter().map(|folder| folder.as_str()).collect();
     let place = match folders.is_empty() {
         true => String::new(),
-        false => format!(" in {}", listed(&folders, "or")),
+        false => format!(" in {}", list_in_words(&folders, "or")),
     };
     let Some(filter) = &rule.when else { return format!("For every {what}{place}") };
     let clause = of_filter(filter, true);
@@ -151,15 +151,15 @@ fn of_filter(filter: &Filter, is_first: bool) -> Clause {
             Clause::of_it("is there at all")
         }
         Filter::And(parts) => {
-            joined(parts.iter().map(|part| of_filter(part, false)), "and", !is_first)
+            join_clauses(parts.iter().map(|part| of_filter(part, false)), "and", !is_first)
         }
         Filter::Or(parts) => {
-            joined(parts.iter().map(|part| of_filter(part, false)), "or", !is_first)
+            join_clauses(parts.iter().map(|part| of_filter(part, false)), "or", !is_first)
         }
         Filter::Not(parts) => match &parts[..] {
             [Filter::Is(expression)] => Sentence { of: expression }.clause(&expression.root, false),
             parts => {
-                let all = joined(parts.iter().map(|part| of_filter(part, false)), "or", true);
+                let all = join_clauses(parts.iter().map(|part| of_filter(part, false)), "or", true);
                 let it = if all.of_it { "it " } else { "" };
                 Clause::whole(format!("none of this is so: {it}{}", all.text))
             }
@@ -168,7 +168,7 @@ fn of_filter(filter: &Filter, is_first: bool) -> Clause {
 }
 
 /// Joins clauses with a word, in brackets if they are part of another clause.
-fn joined(parts: impl Iterator<Item = Clause>, word: &str, is_inner: bool) -> Clause {
+fn join_clauses(parts: impl Iterator<Item = Clause>, word: &str, is_inner: bool) -> Clause {
     let mut parts: Vec<Clause> = parts.collect();
     if parts.len() == 1
         && let Some(only) = parts.pop()
@@ -176,11 +176,11 @@ fn joined(parts: impl Iterator<Item = Clause>, word: &str, is_inner: bool) -> Cl
         return only;
     }
     let of_it = parts.first().is_some_and(|first| first.of_it) && !is_inner;
-    let said = parts.iter().enumerate().map(|(number, part)| {
+    let texts = parts.iter().enumerate().map(|(number, part)| {
         let needs_it = part.of_it && !(of_it && number == 0);
         format!("{}{}", if needs_it { "it " } else { "" }, part.text)
     });
-    let text = said.collect::<Vec<_>>().join(&format!(" {word} "));
+    let text = texts.collect::<Vec<_>>().join(&format!(" {word} "));
     let text = if is_inner { format!("({text})") } else { text };
     Clause { text, of_it }
 }
@@ -206,7 +206,7 @@ impl Sentence<'_> {
                 flatten(part, is_and, &mut parts);
                 let clauses = parts.into_iter().map(|part| self.inner(part, holds, true));
                 // De Morgan.
-                joined(clauses, if is_and == holds { "and" } else { "or" }, is_inner)
+                join_clauses(clauses, if is_and == holds { "and" } else { "or" }, is_inner)
             }
             Node::Property(_) => Clause::whole(format!("{} is {not}set", self.value(part))),
             Node::Bool(is_true) if *is_true == holds => Clause::of_it("is there at all"),
@@ -249,7 +249,7 @@ impl Sentence<'_> {
                         .collect();
                     return Clause::of_it(match tags.len() {
                         1 => format!("{has} the tag {}", tags[0]),
-                        _ => format!("{has} one of the tags {}", listed(&tags, "or")),
+                        _ => format!("{has} one of the tags {}", list_in_words(&tags, "or")),
                     });
                 }
                 "inFolder" => {
@@ -285,7 +285,7 @@ impl Sentence<'_> {
             _ => return self.other(part, holds),
         };
         let values: Vec<String> = args.iter().map(|arg| self.value(arg)).collect();
-        Clause::whole(format!("{} {verb} {}", self.value(of), listed(&values, "and")))
+        Clause::whole(format!("{} {verb} {}", self.value(of), list_in_words(&values, "and")))
     }
 
     fn comparison(&self, part: &Expr, op: Op, left: &Expr, right: &Expr, holds: bool) -> Clause {
@@ -393,7 +393,7 @@ impl Sentence<'_> {
                 self.of.properties.get(*number).map_or(String::new(), |name| name.to_string())
             }
             _ => match &*self.value(part) {
-                said @ ("today" | "now") => said.to_owned(),
+                word @ ("today" | "now") => word.to_owned(),
                 _ => self.of.print(part),
             },
         };
@@ -484,26 +484,28 @@ fn action(action: &Action) -> String {
         Action::Rename(name) => format!("rename it to {}", filled(name)),
         Action::Set { values, if_present } => {
             let one = |(name, value): &(String, Assigned)| match if_present {
-                IfPresent::Replace => format!("set `{name}` to {}", assigned(value)),
-                IfPresent::Keep => format!("set `{name}` to {} unless it has one", assigned(value)),
-                IfPresent::Merge => format!("add {} to `{name}`", assigned(value)),
+                IfPresent::Replace => format!("set `{name}` to {}", assigned_text(value)),
+                IfPresent::Keep => {
+                    format!("set `{name}` to {} unless it has one", assigned_text(value))
+                }
+                IfPresent::Merge => format!("add {} to `{name}`", assigned_text(value)),
             };
             values.iter().map(one).collect::<Vec<_>>().join(", ")
         }
         Action::Remove(names) => {
             let names: Vec<_> = names.iter().map(|name| format!("`{name}`")).collect();
-            format!("remove {}", listed(&names, "and"))
+            format!("remove {}", list_in_words(&names, "and"))
         }
         Action::Tag(tags) => {
             let tags: Vec<_> = tags.iter().map(|tag| format!("#{}", filled(tag))).collect();
-            format!("add the tag{} {}", plural(tags.len()), listed(&tags, "and"))
+            format!("add the tag{} {}", plural(tags.len()), list_in_words(&tags, "and"))
         }
         Action::Untag(tags) => {
             let tags: Vec<_> = tags.iter().map(|tag| format!("#{tag}")).collect();
-            format!("remove the tag{} {}", plural(tags.len()), listed(&tags, "and"))
+            format!("remove the tag{} {}", plural(tags.len()), list_in_words(&tags, "and"))
         }
-        Action::Append(text) => format!("add {} at its end", quoted(&filled(text))),
-        Action::Prepend(text) => format!("add {} at its beginning", quoted(&filled(text))),
+        Action::Append(text) => format!("add {} at its end", quote(&filled(text))),
+        Action::Prepend(text) => format!("add {} at its beginning", quote(&filled(text))),
         Action::Fill(path) => {
             format!("fill it from the template {} if it has no text", filled(path))
         }
@@ -515,13 +517,13 @@ fn action(action: &Action) -> String {
     }
 }
 
-fn assigned(value: &Assigned) -> String {
+fn assigned_text(value: &Assigned) -> String {
     match value {
         Assigned::Value(value) => value.to_string(),
         Assigned::Template(template) if template.is_value() => filled(template),
-        Assigned::Template(template) => quoted(&filled(template)),
+        Assigned::Template(template) => quote(&filled(template)),
         Assigned::List(items) => {
-            format!("[{}]", items.iter().map(assigned).collect::<Vec<_>>().join(", "))
+            format!("[{}]", items.iter().map(assigned_text).collect::<Vec<_>>().join(", "))
         }
     }
 }
@@ -541,7 +543,7 @@ fn filled(template: &Template) -> String {
     text
 }
 
-fn quoted(text: &str) -> String {
+fn quote(text: &str) -> String {
     let line: String = text.split_whitespace().collect::<Vec<_>>().join(" ");
     let cut: String = line.chars().take(SHOWN).collect();
     let dots = if cut.len() < line.len() { "…" } else { "" };
@@ -552,7 +554,7 @@ fn plural(count: usize) -> &'static str {
     if count == 1 { "" } else { "s" }
 }
 
-fn listed<T: AsRef<str>>(items: &[T], word: &str) -> String {
+fn list_in_words<T: AsRef<str>>(items: &[T], word: &str) -> String {
     match items {
         [] => String::new(),
         [only] => only.as_ref().to_owned(),

@@ -110,7 +110,7 @@ fn by(
         (material.date, material.time) = (Some(*day), *time);
         reasons.push(format!("date from property `{property}`"));
     }
-    let name = shortened(&pattern.fill(&material, vocabulary)?);
+    let name = shorten_name(&pattern.fill(&material, vocabulary)?);
     let name = match check_new_name(&name) {
         Ok(()) => name,
         Err(fault) if fault.suggestion == "Untitled" => return None,
@@ -144,7 +144,7 @@ fn plain(text: &str) -> String {
 }
 
 /// Shortens a name at the last word that fits.
-fn shortened(name: &str) -> String {
+fn shorten_name(name: &str) -> String {
     if name.len() <= MAX_BYTES {
         return name.to_owned();
     }

@@ -91,7 +91,7 @@ pub fn parts(filter: &Filter, file: FileId, evaluator: &mut Evaluator<'_>) -> Ve
             Outcome::Failed(error) => format!("error: {}", error.message),
         };
         let reads: Vec<String> =
-            part.reads.iter().map(|(name, value)| read(name, value, evaluator)).collect();
+            part.reads.iter().map(|(name, value)| value_read(name, value, evaluator)).collect();
         let reads =
             if reads.is_empty() { String::new() } else { format!(": {}", reads.join("; ")) };
         lines.push(format!("{}  {outcome}{reads}", part.text));
@@ -102,7 +102,7 @@ pub fn parts(filter: &Filter, file: FileId, evaluator: &mut Evaluator<'_>) -> Ve
     lines
 }
 
-fn read(name: &Text, value: &Value, evaluator: &Evaluator<'_>) -> String {
+fn value_read(name: &Text, value: &Value, evaluator: &Evaluator<'_>) -> String {
     let name = name.strip_prefix("file.").or_else(|| name.strip_prefix("note.")).unwrap_or(name);
     let compare = evaluator.compare();
     let verb = if matches!(value, Value::List(_)) { "are" } else { "is" };

@@ -56,12 +56,17 @@ fn validate(schema: &Value, value: &Value, at: &str) -> Result<(), String> {
             return Err(format!(
                 "{}invalid type: {}, expected {expected}",
                 prefix(at),
-                shown(value)
+                describe_value(value)
             ));
         }
     }
     if let Some(expected) = schema.get("const").filter(|expected| *expected != value) {
-        return Err(format!("{}expected `{}`, not {}", prefix(at), bare(expected), shown(value)));
+        return Err(format!(
+            "{}expected `{}`, not {}",
+            prefix(at),
+            bare(expected),
+            describe_value(value)
+        ));
     }
     if let Some(words) = schema.get("enum").and_then(Value::as_array)
         && !words.contains(value)
@@ -73,20 +78,27 @@ fn validate(schema: &Value, value: &Value, at: &str) -> Result<(), String> {
         Value::Object(members) => object(schema, members, at),
         Value::Array(items) => {
             let length = items.len() as f64;
-            within(schema, "minItems", "maxItems", length, at, "items")?;
+            check_bounds(schema, "minItems", "maxItems", length, at, "items")?;
             let Some(item) = schema.get("items") else { return Ok(()) };
             let mut items = items.iter().enumerate();
             items.try_for_each(|(index, one)| validate(item, one, &format!("{at}[{index}]")))
         }
         Value::Number(number) => {
             let number = number.as_f64().unwrap_or_default();
-            within(schema, "minimum", "maximum", number, at, "")
+            check_bounds(schema, "minimum", "maximum", number, at, "")
         }
         Value::String(text) => {
             if !schema.contains_key("minLength") && !schema.contains_key("maxLength") {
                 return Ok(());
             }
-            within(schema, "minLength", "maxLength", text.chars().count() as f64, at, "characters")
+            check_bounds(
+                schema,
+                "minLength",
+                "maxLength",
+                text.chars().count() as f64,
+                at,
+                "characters",
+            )
         }
         _ => Ok(()),
     }
@@ -147,18 +159,26 @@ fn alternatives(schema: &Object, value: &Value, at: &str) -> Result<(), String> 
                 (Some(words), _) => one_of(at, value, &words),
                 (None, [only]) => validate(only, value, at).err().unwrap_or_default(),
                 (None, _) => {
-                    format!("{}{} fits none of the allowed forms", prefix(at), shown(value))
+                    format!(
+                        "{}{} fits none of the allowed forms",
+                        prefix(at),
+                        describe_value(value)
+                    )
                 }
             });
         }
         if word == "oneOf" && fitting > 1 {
-            return Err(format!("{}{} fits several forms at once", prefix(at), shown(value)));
+            return Err(format!(
+                "{}{} fits several forms at once",
+                prefix(at),
+                describe_value(value)
+            ));
         }
     }
     Ok(())
 }
 
-fn within(
+fn check_bounds(
     schema: &Object,
     least: &str,
     most: &str,
@@ -201,7 +221,7 @@ fn is_a(value: &Value, name: &str) -> bool {
 
 fn one_of(at: &str, value: &Value, words: &[String]) -> String {
     let words: Vec<String> = words.iter().map(|word| format!("`{word}`")).collect();
-    format!("{}{} is not one of {}", prefix(at), shown(value), words.join(", "))
+    format!("{}{} is not one of {}", prefix(at), describe_value(value), words.join(", "))
 }
 
 fn prefix(at: &str) -> String {
@@ -213,7 +233,7 @@ fn bare(value: &Value) -> String {
 }
 
 /// The value's type, and the value itself if it is short.
-fn shown(value: &Value) -> String {
+fn describe_value(value: &Value) -> String {
     match value {
         Value::Null => "null".to_owned(),
         Value::Bool(value) => format!("boolean `{value}`"),

@@ -205,7 +205,7 @@ fn arguments_are_checked_against_the_schema() {
     ] {
         assert_eq!(fault(fine.clone()), None, "{fine}");
     }
-    for (wrong, said) in [
+    for (wrong, expected) in [
         (json!([]), "invalid type: array, expected object"),
         (json!({}), "missing field `path`"),
         (json!({"path": null}), "`path`: invalid type: null, expected string"),
@@ -221,7 +221,7 @@ fn arguments_are_checked_against_the_schema() {
         (json!({"path": "x", "list": ["a", "b", "c"]}), "`list`: 3 items is more than 2"),
     ] {
         let found = fault(wrong.clone()).unwrap_or_default();
-        assert!(found.contains(said), "{wrong}: {found}");
+        assert!(found.contains(expected), "{wrong}: {found}");
     }
 }
 

@@ -49,7 +49,7 @@ pub mod typescript;
 pub mod version;
 pub mod workflows;
 
-// Each method and notification names two types, and nothing else of these modules is meant.
+// Every method and notification needs two types of these modules, hence the `*`.
 use methods::{methods, notifications, server_requests};
 use {
     acp::*, as_of::*, attachments::*, cancel::*, complete::*, conversations::*, diff::*, events::*,

@@ -65,7 +65,6 @@ impl Calls {
         }
     }
 
-    /// Whether a request with this id is unanswered.
     pub fn holds(&self, id: &RequestId) -> bool {
         lock(&self.in_flight).contains_key(id)
     }
@@ -113,7 +112,7 @@ impl Calls {
             request,
             move |question| shared.approvals.ask_about(question, None, wait_policy),
             // Serialised once, on the thread that ran the call.
-            move |answered| bounded(&answer_to, answered, most),
+            move |answered| bounded_response(&answer_to, answered, most),
         );
         self.follow(id, done, Afterwards::default());
         Ok(Duration::ZERO)
@@ -123,7 +122,7 @@ impl Calls {
         let ours = params.meta.and_then(|meta| meta.vault).unwrap_or_default();
         let epoch = self.shared.events.epoch();
         // Clients count turns from 1, so a name is unique only within this connection.
-        let turn = |turn: String| format!("{epoch}/{}/{}", client.connection, named(&turn));
+        let turn = |turn: String| format!("{epoch}/{}/{}", client.connection, one_line_name(&turn));
         Request {
             tool: params.name,
             arguments: Value::Object(params.arguments),
@@ -133,7 +132,7 @@ impl Calls {
             dry_run: ours.dry_run,
             applies_proposal: false,
             turn: ours.turn.map(turn),
-            conversation: ours.conversation.as_deref().map(named),
+            conversation: ours.conversation.as_deref().map(one_line_name),
             room: None,
             rules: Vec::new(),
             mode: None,
@@ -147,7 +146,7 @@ impl Calls {
         }
         let (answer, took) = self.shared.backend.runner.run_nonblocking(|| {
             let answered = self.shared.backend.tools.call_nonblocking(request)?;
-            Some(bounded(id, answered, self.settings.max_reply_bytes))
+            Some(bounded_response(id, answered, self.settings.max_reply_bytes))
         })?;
         let answer = answer.unwrap_or_else(|stopped| refusal(id, &stopped));
         self.outbox.push(Utf8Bytes::from(answer));
@@ -261,12 +260,12 @@ impl Calls {
 }
 
 /// A client-supplied name, limited in length and on one line.
-fn named(text: &str) -> String {
+fn one_line_name(text: &str) -> String {
     text.chars().filter(|c| !c.is_control()).take(MAX_NAME_CHARS).collect()
 }
 
 /// The answer to a tool call, or an error if it is too large.
-fn bounded(id: &RequestId, answered: Answered, limit: u64) -> String {
+fn bounded_response(id: &RequestId, answered: Answered, limit: u64) -> String {
     let (text, facts, is_error) = match answered {
         Ok(answer) => (answer.text, answer.data, false),
         Err(error) => (error.text(), Facts::from(json!(error)), true),

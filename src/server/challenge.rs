@@ -112,7 +112,7 @@ struct Known {
     is_page: bool,
 }
 
-fn known(shared: &SharedServer, name: &str) -> Option<Known> {
+fn credentials_of(shared: &SharedServer, name: &str) -> Option<Known> {
     let main = shared.token.current();
     let page = key_of(name, &main, shared.events.epoch(), SystemTime::now());
     if let Some(token) = page {
@@ -131,7 +131,7 @@ pub fn admit(shared: &SharedServer, headers: &HeaderMap, ticket: &[u8]) -> Optio
     let ticket = std::str::from_utf8(ticket).ok()?;
     let (name, signed) = ticket.split_once('.')?;
     let (nonce, proof) = signed.split_once('.')?;
-    let Known { entry, is_page } = known(shared, name)?;
+    let Known { entry, is_page } = credentials_of(shared, name)?;
     let right = entry.token.proof(Proof::Ticket, shared.port, nonce);
     // Comparing hashes takes constant time.
     let is_right = blake3::hash(right.as_bytes()) == blake3::hash(proof.as_bytes());
@@ -149,7 +149,7 @@ async fn challenge(
     Path((name, nonce)): Path<(String, String)>,
     target: Uri,
 ) -> Response {
-    let proved = proved(&shared, &name, &nonce, &target).await;
+    let proved = prove(&shared, &name, &nonce, &target).await;
     let is_proved = proved.is_ok();
     let mut response = proved.map(Json).into_response();
     // The ticket may come on this connection. Until then, the connection counts as a handshake,
@@ -161,7 +161,7 @@ async fn challenge(
     response
 }
 
-async fn proved(
+async fn prove(
     shared: &SharedServer,
     name: &str,
     nonce: &str,
@@ -176,7 +176,7 @@ async fn proved(
         let text = "the nonce is not 16 to 128 letters and digits";
         return Err(ErrorObject::new(Kind::InvalidParams, text).into());
     }
-    let Some(Known { entry, .. }) = known(shared, name) else {
+    let Some(Known { entry, .. }) = credentials_of(shared, name) else {
         let wait = shared.failures.count(Instant::now());
         tracing::warn!("was asked to prove that it knows an unknown token");
         tokio::time::sleep(wait).await;

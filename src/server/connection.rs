@@ -162,7 +162,6 @@ async fn say_goodbye(mut socket: Socket, closing: Closing) {
     .await;
 }
 
-/// The half that reads frames.
 struct FrameReader<'a> {
     session: Session,
     stream: SplitStream<Socket>,

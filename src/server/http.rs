@@ -161,7 +161,7 @@ async fn show(
     branch: Option<u64>,
     after: u64,
 ) -> Answer<ConversationResult> {
-    let session_id = named(id);
+    let session_id = session_number(id);
     let params = ConversationParams { session_id, branch, after, ..ConversationParams::default() };
     Ok(Json(entered.method(&params).await?))
 }
@@ -176,7 +176,7 @@ async fn send_message(Path(id): Path<String>, entered: Entered) -> Answer<Messag
     let MessageBody { text, client_message_id } = entered.json()?;
     let vault = PromptVaultMeta { client_message_id, source: Some(CALLER.to_owned()) };
     let params = SessionPromptParams {
-        session_id: named(id),
+        session_id: session_number(id),
         prompt: vec![PromptContent::Text { text }],
         meta: Some(PromptMeta { vault: Some(vault) }),
     };
@@ -191,7 +191,7 @@ async fn send_message(Path(id): Path<String>, entered: Entered) -> Answer<Messag
     }))
 }
 
-fn named(id: String) -> Option<String> {
+fn session_number(id: String) -> Option<String> {
     (id != CURRENT).then_some(id)
 }
 

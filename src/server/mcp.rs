@@ -118,10 +118,7 @@ async fn called(
 ) -> Response {
     let (shared, settings) = (&entered.shared, entered.shared.settings.load_full());
     let (backend, most) = (&shared.backend, settings.max_reply_bytes);
-    let work = match call.is_lookup() {
-        true => Some(Work::Read),
-        false => backend.tools.work(&call.tool),
-    };
+    let work = if call.is_lookup() { Some(Work::Read) } else { backend.tools.work(&call.tool) };
     let Some(work) = work else {
         return json(call.refused(ErrorObject::new(Kind::UnknownTool, "the tool is gone")));
     };

@@ -27,7 +27,6 @@ impl States for SharedServer {
     }
 }
 
-/// Answers a request for a fixture.
 pub(super) fn answer(entered: &Entered, fixture: Fixture) -> Response {
     let events = &entered.shared.events;
     match &*fixture.name {
@@ -47,10 +46,11 @@ pub(super) fn answer(entered: &Entered, fixture: Fixture) -> Response {
     if fixture.progress.is_none() || fixture.name != "test_tool_with_progress" {
         return mcp_streams::json(answer);
     }
-    let told: Vec<String> = (0..3).map(|step| fixture.progress(step)).chain([answer.1]).collect();
-    let told = stream::iter(told).then(|message| async move {
+    let messages: Vec<String> =
+        (0..3).map(|step| fixture.progress(step)).chain([answer.1]).collect();
+    let messages = stream::iter(messages).then(|message| async move {
         tokio::time::sleep(STEP).await;
         message
     });
-    mcp_streams::response(entered.unread.clone(), told)
+    mcp_streams::response(entered.unread.clone(), messages)
 }

@@ -31,10 +31,10 @@ impl Bucket {
         self.available = self.available.min(self.burst);
     }
 
-    /// Takes one at the time `now`.
+    /// Takes one token at the time `now`.
     ///
     /// # Errors
-    /// How long until there is one.
+    /// The time until the next token.
     pub fn take(&mut self, now: Instant) -> Result<(), Duration> {
         let gained = now.saturating_duration_since(self.at).as_secs_f64() * self.per_second;
         self.available = (self.available + gained).min(self.burst);

@@ -41,7 +41,7 @@ const MOST: usize = 1024;
 pub fn routes() -> Router<Arc<SharedServer>> {
     let file = |kind: &'static str, bytes: &'static [u8]| {
         routing::get(move |State(shared): State<Arc<SharedServer>>| {
-            std::future::ready(served(&shared, kind, bytes))
+            std::future::ready(response_of(&shared, kind, bytes))
         })
     };
     Router::new()
@@ -54,12 +54,11 @@ pub fn routes() -> Router<Arc<SharedServer>> {
         .route("/v1/exchange", routing::post(exchange))
 }
 
-/// The URL of the page for this code.
 pub fn opened_by(code: &str, port: u16) -> PageCodeResult {
     PageCodeResult { url: format!("http://127.0.0.1:{port}/#code={code}"), seconds: CODE_SECONDS }
 }
 
-fn served(shared: &SharedServer, kind: &'static str, bytes: &'static [u8]) -> Response {
+fn response_of(shared: &SharedServer, kind: &'static str, bytes: &'static [u8]) -> Response {
     let mut response = bytes.into_response();
     guard(response.headers_mut(), shared.port);
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(kind));

@@ -61,7 +61,6 @@ pub struct Settings {
     pub ping_seconds: u32,
 }
 
-/// Settings of ACP clients.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct AcpSettings {

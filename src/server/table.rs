@@ -195,9 +195,9 @@ impl Context {
             );
             return;
         }
-        let told =
+        let to_message =
             |one: &SessionUpdateParams| acp::update_of(session, &acp::of_update(&one.update));
-        outbox.push_replay(updates.iter().map(told));
+        outbox.push_replay(updates.iter().map(to_message));
         let known = updates.iter().filter_map(|one| one.update.part_of()).collect();
         if self.shared.events.release(outbox, &self.attached, session, &known) {
             self.shared.approvals.attached(self.client.connection, session);
@@ -261,7 +261,7 @@ impl<S: Send + Sync + 'static> Table<S> {
         handler: Handler<S, P>,
     ) -> Self {
         self.row(who, move |services, params| {
-            Prepared::Queued(work, written(services, params, handler))
+            Prepared::Queued(work, handle_and_write(services, params, handler))
         })
     }
 
@@ -275,13 +275,15 @@ impl<S: Send + Sync + 'static> Table<S> {
     ) -> Self {
         self.row(who, move |services, params| {
             let work = if is_dry_run(&params) { Work::Read } else { Work::Change };
-            Prepared::Queued(work, written(services, params, handler))
+            Prepared::Queued(work, handle_and_write(services, params, handler))
         })
     }
 
     /// A method whose handler answers at once without blocking.
     pub fn now<P: MethodParams + Send + 'static>(self, who: Who, handler: Handler<S, P>) -> Self {
-        self.row(who, move |services, params| Prepared::Now(written(services, params, handler)))
+        self.row(who, move |services, params| {
+            Prepared::Now(handle_and_write(services, params, handler))
+        })
     }
 
     /// A method without a time limit, which occupies no thread. Handlers start in the order of the
@@ -369,7 +371,7 @@ impl Methods {
     }
 }
 
-fn written<S, P>(services: &Arc<S>, params: P, handler: Handler<S, P>) -> Write
+fn handle_and_write<S, P>(services: &Arc<S>, params: P, handler: Handler<S, P>) -> Write
 where
     S: Send + Sync + 'static,
     P: MethodParams + Send + 'static,

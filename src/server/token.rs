@@ -260,7 +260,7 @@ impl TokenKeeper {
         self.last.borrow().clone()
     }
 
-    /// Tells of another token from now on.
+    /// Follows changes of the token.
     pub fn watch(&self) -> watch::Receiver<Token> {
         self.last.subscribe()
     }

@@ -76,7 +76,7 @@ impl Answers {
         let mut stored = lock(&self.0);
         stored.last += 1;
         let number = stored.last;
-        let shown = cut(number, &text, 0, max_chars);
+        let shown = cut_answer(number, &text, 0, max_chars);
         stored.answers.push_back(Answer { number, reader: reader.to_owned(), text });
         if stored.answers.len() > HELD {
             stored.answers.pop_front();
@@ -96,7 +96,7 @@ impl Answers {
         let is_it = |answer: &&Answer| answer.number == number && answer.reader == reader;
         let text = &stored.answers.iter().find(is_it)?.text;
         let from = boundary(text, from);
-        Some(cut(number, text, from, max_chars))
+        Some(cut_answer(number, text, from, max_chars))
     }
 }
 
@@ -109,7 +109,7 @@ fn boundary(text: &str, at: usize) -> usize {
     (0..=at.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0)
 }
 
-fn cut(number: u64, text: &str, from: usize, max_chars: usize) -> String {
+fn cut_answer(number: u64, text: &str, from: usize, max_chars: usize) -> String {
     let most = part_in(max_chars);
     let rest = &text[from..];
     if rest.len() <= most {

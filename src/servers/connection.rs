@@ -89,7 +89,7 @@ impl Connection {
     /// Starts the command with this memory limit, and initialises the connection.
     ///
     /// # Errors
-    /// It cannot be started, or does not answer like an MCP server.
+    /// The server cannot be started, or does not answer like an MCP server.
     pub fn open(
         server: &str,
         (command, memory_mb): (Command, u32),
@@ -101,19 +101,24 @@ impl Connection {
         let (process, output) =
             started.map_err(|source| Fault::Start { server: server.to_owned(), source })?;
         let (process, shared) = (Arc::new(process), Arc::new(Shared::default()));
-        let (ends, replies) = (Arc::downgrade(&process), Arc::clone(&shared));
-        let (left, told) = (Arc::downgrade(&process), Arc::clone(&shared));
-        let (large, hears_of) = (Arc::downgrade(&process), Arc::clone(&shared));
-        process.watch(u64::from(memory_mb) << 20, move || {
-            hears_of.end(&format!("it used more than {memory_mb} MB of memory, its `memory_mb`"));
-            if let Some(process) = large.upgrade() {
-                process.end();
+        let (weak, replies) = (Arc::downgrade(&process), Arc::clone(&shared));
+        let end = {
+            let (process, shared) = (weak.clone(), Arc::clone(&shared));
+            move |why: &str| {
+                shared.end(why);
+                if let Some(process) = process.upgrade() {
+                    process.end();
+                }
             }
+        };
+        let end_large = end.clone();
+        process.watch(u64::from(memory_mb) << 20, move || {
+            end_large(&format!("it used more than {memory_mb} MB of memory, its `memory_mb`"));
         });
         output.follow(
             &process,
             move |received| {
-                let Some(process) = ends.upgrade() else { return false };
+                let Some(process) = weak.upgrade() else { return false };
                 let ended = match received {
                     LineRead::Line(line) => {
                         replies.handle(line, None, |answer| process.send(&answer))
@@ -129,12 +134,7 @@ impl Connection {
                 }
                 ended.is_ok()
             },
-            move || {
-                told.end("it exited");
-                if let Some(process) = left.upgrade() {
-                    process.end();
-                }
-            },
+            move || end("it exited"),
         );
         let connection = Self::new(server, Transport::Process(process), shared);
         connection.greet(limits)?;
@@ -144,7 +144,7 @@ impl Connection {
     /// Initialises the connection to the server at an address.
     ///
     /// # Errors
-    /// It cannot be reached, or does not answer like an MCP server.
+    /// The server cannot be reached, or does not answer like an MCP server.
     pub fn reach(server: &str, target: Target, limits: &WaitLimits<'_>) -> Result<Self, Fault> {
         let shared = Arc::<Shared>::default();
         let remote = Remote::new(target, Arc::clone(&shared));
@@ -227,8 +227,8 @@ impl Connection {
         if let Transport::Remote(remote) = &self.transport {
             remote.speak(Some(version));
         }
-        let said = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
-        self.transport.send(&said, Vec::new());
+        let notification = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
+        self.transport.send(&notification, Vec::new());
         Ok(answer)
     }
 
@@ -251,9 +251,6 @@ impl Connection {
     }
 
     /// All its tools, as it describes them.
-    ///
-    /// # Errors
-    /// As [`Self::request`]; too many pages.
     pub fn tools(&self, limits: &WaitLimits<'_>) -> Result<Vec<Value>, Fault> {
         self.shared.is_listed();
         let (mut tools, mut cursor) = (Vec::new(), None::<String>);
@@ -275,9 +272,6 @@ impl Connection {
     }
 
     /// Calls a tool. The server may ask the user questions before it answers.
-    ///
-    /// # Errors
-    /// As [`Self::request`].
     pub fn call(
         &self,
         tool: &Described,

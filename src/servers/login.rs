@@ -18,12 +18,12 @@ impl Servers {
     /// Finds out how to sign in at a server. Blocks.
     ///
     /// # Errors
-    /// It cannot be reached, or offers no supported sign-in.
+    /// The server cannot be reached, or offers no supported sign-in.
     pub fn prepare_login(&self, server: &str) -> Result<Prepared, Fault> {
         let (entry, url) = self.at_address(server)?;
         let target = slot::target(&self.0, server, url.as_str(), &entry)?;
         if target.has_key() {
-            return Err(failed(server, LoginError::HasKey));
+            return Err(login_fault(server, LoginError::HasKey));
         }
         // Without a token, so that it answers with its challenge.
         let limits = WaitLimits { seconds: START_SECONDS, withdrawn: &|| false };
@@ -62,14 +62,14 @@ impl Servers {
     /// Blocks.
     ///
     /// # Errors
-    /// It comes from another server, the user refused, or no tokens were issued.
+    /// The answer comes from another server, the user refused, or no tokens were issued.
     pub fn finish_login(
         &self,
         waiting: &Arc<Waiting>,
         address: &str,
     ) -> Result<Option<SignedIn>, Fault> {
         let server = waiting.server();
-        let Some(code) = waiting.code(address).map_err(|error| failed(server, error))? else {
+        let Some(code) = waiting.code(address).map_err(|error| login_fault(server, error))? else {
             return Ok(None);
         };
         let waiting = Arc::clone(waiting);
@@ -78,22 +78,16 @@ impl Servers {
     }
 
     /// The public details of the sign-in at a server, if there is one.
-    ///
-    /// # Errors
-    /// It cannot be read.
     pub fn signed_in(&self, server: &str) -> Result<Option<SignedIn>, Fault> {
         let entry = self.entry_of(server)?;
         let Some(url) = entry.url.as_deref().and_then(|url| Url::parse(url.trim()).ok()) else {
             return Ok(None);
         };
         let signed_in = slot::tokens(&self.0, server, &url, &entry).signed_in();
-        signed_in.map_err(|error| failed(server, error))
+        signed_in.map_err(|error| login_fault(server, error))
     }
 
     /// Deletes the sign-in at a server and revokes it; returns whether there was one. Blocks.
-    ///
-    /// # Errors
-    /// It cannot be removed.
     pub fn logout(&self, server: &str) -> Result<bool, Fault> {
         let entry = self.entry_of(server)?;
         let Some(url) = entry.url.as_deref().and_then(|url| Url::parse(url.trim()).ok()) else {
@@ -106,18 +100,18 @@ impl Servers {
     fn at_address(&self, server: &str) -> Result<(ServerEntry, Url), Fault> {
         let entry = self.entry(server)?;
         let url = entry.url.as_deref().and_then(|url| Url::parse(url.trim()).ok());
-        let url = url.ok_or_else(|| failed(server, LoginError::IsProgram))?;
+        let url = url.ok_or_else(|| login_fault(server, LoginError::IsProgram))?;
         Ok((entry, url))
     }
 }
 
-fn failed(server: &str, error: LoginError) -> Fault {
+fn login_fault(server: &str, error: LoginError) -> Fault {
     Fault::Login { server: server.to_owned(), error }
 }
 
 fn done<T>(server: &str, work: Result<Result<T, LoginError>, String>) -> Result<T, Fault> {
     match work {
-        Ok(done) => done.map_err(|error| failed(server, error)),
+        Ok(done) => done.map_err(|error| login_fault(server, error)),
         Err(why) => Err(Fault::Unreachable { server: server.to_owned(), why }),
     }
 }

@@ -216,9 +216,6 @@ impl Servers {
     }
 
     /// Starts a server if needed, and lists its tools. Blocks.
-    ///
-    /// # Errors
-    /// It cannot be used.
     pub fn list(&self, server: &str) -> Result<Vec<Described>, Fault> {
         let entry = self.entry(server)?;
         Ok(self.slot(server).fresh(&self.0, server, &entry, &|| false)?.tools)

@@ -89,7 +89,7 @@ impl Described {
             title => title,
         };
         let title = crate::note::path::visible(&title).chars().take(MAX_TITLE).collect();
-        Ok(Offer { name, title, description: cut(&text("description")), schema })
+        Ok(Offer { name, title, description: cut_description(&text("description")), schema })
     }
 }
 
@@ -121,7 +121,7 @@ pub fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-fn cut(text: &str) -> String {
+fn cut_description(text: &str) -> String {
     match text.char_indices().nth(MAX_DESCRIPTION) {
         Some((at, _)) => format!("{} […]", &text[..at]),
         None => text.to_owned(),
@@ -146,7 +146,9 @@ fn clear(schema: &mut Value) -> Result<(), String> {
                     return Err("its schema has invisible characters".to_owned());
                 }
                 match (key.as_str(), &mut *value) {
-                    ("description" | "title", Value::String(text)) => *text = cut(&cleared(text).0),
+                    ("description" | "title", Value::String(text)) => {
+                        *text = cut_description(&cleared(text).0)
+                    }
                     ("$ref" | "$dynamicRef", Value::String(to)) if !to.starts_with('#') => {
                         return Err("its schema refers to another document".to_owned());
                     }

@@ -72,10 +72,6 @@ impl Pin {
         pin.tools.iter().all(is_whole).then_some(pin)
     }
 
-    /// Stores the pin.
-    ///
-    /// # Errors
-    /// [`Fault::Store`].
     pub fn store(&self, place: &Path, server: &str) -> Result<(), Fault> {
         let path = file(place, server);
         let write = || -> io::Result<()> {

@@ -57,9 +57,6 @@ pub(super) struct Process {
 
 impl Process {
     /// Starts a prepared command. Its standard error goes into `log`.
-    ///
-    /// # Errors
-    /// It cannot be started.
     pub fn start(mut command: Command, mark: String, log: &Path) -> io::Result<(Self, Output)> {
         command.env(MARK, &mark);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -70,7 +67,7 @@ impl Process {
             std::thread::spawn(move || write(pipe, &receiver));
         }
         if let Some(pipe) = child.stderr.take() {
-            let log = opened(log);
+            let log = open_log(log);
             std::thread::spawn(move || drain(pipe, log));
         }
         let output = Output { pipe: child.stdout.take(), id: child.id() };
@@ -223,7 +220,7 @@ fn drain(mut pipe: ChildStderr, mut log: Option<File>) {
 }
 
 /// The log, with the end of earlier runs' output.
-fn opened(path: &Path) -> Option<File> {
+fn open_log(path: &Path) -> Option<File> {
     let before = std::fs::read(path).unwrap_or_default();
     if before.len() > KEPT {
         let _ = std::fs::write(path, &before[before.len() - KEPT..]);

@@ -213,7 +213,7 @@ impl Remote {
                     Some(request) => remote.post(&lock(&remote.state), request, Vec::new()),
                     None => remote.resume(&position),
                 };
-                match sent(remote.tokens.as_ref(), listening).await {
+                match send_request(remote.tokens.as_ref(), listening).await {
                     Ok(response) if is_stream(&response) => {
                         let _ = remote.stream(response, None, &mut position).await;
                     }
@@ -253,15 +253,15 @@ impl Remote {
         }
         let request = self.request(&state, Method::DELETE).timeout(LAST);
         state.session = None;
-        let (tells, session_ended): (Sender<()>, _) = channel();
+        let (sender, session_ended): (Sender<()>, _) = channel();
         state.session_ended = Some(session_ended);
         if let Ok(runtime) = runtime() {
             let tokens = self.tokens.clone();
             runtime.spawn(async move {
                 // Without a renewal: nothing would store the new token.
                 let token = tokens.as_ref().and_then(Tokens::present);
-                let _ = with(request, token.as_ref()).send().await;
-                let _ = tells.send(());
+                let _ = with_token(request, token.as_ref()).send().await;
+                let _ = sender.send(());
             });
         }
     }
@@ -327,7 +327,6 @@ impl Remote {
         request.body(message.to_string())
     }
 
-    /// A request for the rest of a stream.
     fn resume(&self, position: &StreamPosition) -> RequestBuilder {
         let request = self.request(&lock(&self.state), Method::GET).header(ACCEPT, STREAM);
         match position.last_id.as_str() {
@@ -338,7 +337,7 @@ impl Remote {
 
     async fn exchange(self: &Arc<Self>, outgoing: Outgoing) -> Result<(), Failure> {
         let Outgoing { request, id, begins, has_session } = outgoing;
-        let response = sent(self.tokens.as_ref(), request).await?;
+        let response = send_request(self.tokens.as_ref(), request).await?;
         let status = response.status().as_u16();
         if has_session && status == 404 {
             return Err(Failure::Forgotten);
@@ -383,7 +382,7 @@ impl Remote {
                 break;
             }
             tokio::time::sleep(position.pause.unwrap_or(PAUSE).clamp(PAUSES[0], PAUSES[1])).await;
-            let resumed = sent(self.tokens.as_ref(), self.resume(&position)).await?;
+            let resumed = send_request(self.tokens.as_ref(), self.resume(&position)).await?;
             if !is_stream(&resumed) {
                 return Err(self.refusal(resumed).await);
             }
@@ -539,23 +538,26 @@ impl Remote {
 
 /// Sends a request with the token of a sign-in, if any; repeats it once with a renewed token if
 /// that is refused.
-async fn sent(tokens: Option<&Tokens>, request: RequestBuilder) -> Result<Response, Failure> {
+async fn send_request(
+    tokens: Option<&Tokens>,
+    request: RequestBuilder,
+) -> Result<Response, Failure> {
     let Some(tokens) = tokens else { return request.send().await.map_err(unreachable) };
     let unusable =
         |error: LoginError| Failure::Unreachable(format!("its sign-in cannot be used: {error}"));
     let again = request.try_clone();
     let token = tokens.header().await.map_err(unusable)?;
-    let response = with(request, token.as_ref()).send().await.map_err(unreachable)?;
+    let response = with_token(request, token.as_ref()).send().await.map_err(unreachable)?;
     if let (StatusCode::UNAUTHORIZED, Some(used), Some(again)) = (response.status(), &token, again)
         && let Some(other) = tokens.renewed(Some(used)).await.map_err(unusable)?
         && other != *used
     {
-        return with(again, Some(&other)).send().await.map_err(unreachable);
+        return with_token(again, Some(&other)).send().await.map_err(unreachable);
     }
     Ok(response)
 }
 
-fn with(request: RequestBuilder, token: Option<&HeaderValue>) -> RequestBuilder {
+fn with_token(request: RequestBuilder, token: Option<&HeaderValue>) -> RequestBuilder {
     token.into_iter().fold(request, |request, token| request.header(AUTHORIZATION, token))
 }
 

@@ -7,9 +7,6 @@ use std::sync::mpsc::channel;
 use tokio::runtime::Runtime;
 
 /// The runtime of that thread.
-///
-/// # Errors
-/// It cannot be started.
 pub(super) fn runtime() -> Result<&'static Runtime, String> {
     static RUNTIME: OnceLock<Result<Runtime, String>> = OnceLock::new();
     let runtime = RUNTIME.get_or_init(|| {

@@ -213,8 +213,8 @@ impl ServerEntry {
             return Some("`headers` and `oauth` are for a server at a `url`".to_owned());
         }
         if !Path::new(&self.command).is_absolute() && !self.command.starts_with("~/") {
-            let said = "must be an absolute path, or begin with `~/`: `PATH` is not searched";
-            return Some(format!("the program `{}` {said}", self.command));
+            let rule = "must be an absolute path, or begin with `~/`: `PATH` is not searched";
+            return Some(format!("the program `{}` {rule}", self.command));
         }
         if self.line().iter().chain(self.env.values()).any(|part| part.contains('\0')) {
             return Some("its command or `env` holds a NUL".to_owned());

@@ -66,9 +66,6 @@ pub(super) struct RunningServer {
 
 impl Slot {
     /// The running server, or a new one. `pin` lists its allowed tools.
-    ///
-    /// # Errors
-    /// It cannot be used.
     pub fn connected(
         &self,
         all: &Inner,
@@ -84,7 +81,7 @@ impl Slot {
         if let Some(running_server) = &state.running {
             if running_server.connection.is_stale() {
                 let limits = WaitLimits { seconds: START_SECONDS, withdrawn };
-                let tools = listed(&running_server.connection, &limits)?;
+                let tools = list_tools(&running_server.connection, &limits)?;
                 state.running = Some(RunningServer {
                     connection: Arc::clone(&running_server.connection),
                     tools,
@@ -107,9 +104,6 @@ impl Slot {
     }
 
     /// The running server or a new one, with a new list of all its tools.
-    ///
-    /// # Errors
-    /// It cannot be used.
     pub fn fresh(
         &self,
         all: &Inner,
@@ -124,7 +118,7 @@ impl Slot {
         match &state.running {
             Some(running_server) => {
                 let limits = WaitLimits { seconds: START_SECONDS, withdrawn };
-                let tools = listed(&running_server.connection, &limits)?;
+                let tools = list_tools(&running_server.connection, &limits)?;
                 let running_server =
                     RunningServer { connection: Arc::clone(&running_server.connection), tools };
                 state.running = Some(running_server.clone());
@@ -159,7 +153,8 @@ impl Slot {
                 Connection::open(server, command, mark, &log, &limits)
             }
         };
-        let started = opened.and_then(|connection| Ok((listed(&connection, &limits)?, connection)));
+        let started =
+            opened.and_then(|connection| Ok((list_tools(&connection, &limits)?, connection)));
         match started {
             Ok((tools, connection)) => {
                 let running_server = RunningServer { connection: Arc::new(connection), tools };
@@ -278,7 +273,7 @@ fn back_off(state: &mut SlotState, now: Duration, why: &str) {
     state.backed_off = Some((now + Duration::from_secs(seconds), why.to_owned()));
 }
 
-fn listed(connection: &Connection, limits: &WaitLimits<'_>) -> Result<Vec<Described>, Fault> {
+fn list_tools(connection: &Connection, limits: &WaitLimits<'_>) -> Result<Vec<Described>, Fault> {
     Ok(connection.tools(limits)?.iter().filter_map(Described::read).collect())
 }
 

@@ -40,7 +40,7 @@ pub trait Inbox: Send + Sync + 'static {
     /// Stores a message durably, unless it is stored already. May block.
     ///
     /// # Errors
-    /// Why it cannot be stored, for the person who said it.
+    /// The reason why the message cannot be stored, for its speaker.
     fn store(&self, message: &ReceivedMessage) -> Result<(), String>;
 
     /// Whether a message with this id, and with this text if one is given, is stored: then it was
@@ -187,7 +187,7 @@ impl SmartHole {
             tokio::select! {
                 () = wait => {}
                 changed = settings.changed() => if changed.is_err() { return },
-                () = stopped(&mut stopping) => return,
+                () = wait_for_stop(&mut stopping) => return,
             }
         }
     }
@@ -218,7 +218,7 @@ impl SmartHole {
                 return lost("the program on that port does not answer as SmartHole does".to_owned());
             }
             _ = settings.changed() => return End::Requested,
-            () = stopped(stopping) => return End::Requested,
+            () = wait_for_stop(stopping) => return End::Requested,
         };
         let mut socket = match greeted {
             Ok((socket, _)) => socket,
@@ -267,7 +267,7 @@ impl SmartHole {
                     self.part(socket).await;
                     return End::Requested;
                 }
-                () = stopped(stopping) => {
+                () = wait_for_stop(stopping) => {
                     self.part(socket).await;
                     return End::Requested;
                 }
@@ -302,7 +302,7 @@ impl SmartHole {
                 }
                 Some(Incoming::Refused { code, message }) if !is_registered => {
                     self.part(socket).await;
-                    return refused(&code, &message);
+                    return refused_end(&code, &message);
                 }
                 Some(Incoming::Message(message)) if is_registered => {
                     if let Err(reason) = self.receive(socket, message).await {
@@ -442,7 +442,7 @@ impl SmartHole {
     }
 }
 
-async fn stopped(stopping: &mut watch::Receiver<bool>) {
+async fn wait_for_stop(stopping: &mut watch::Receiver<bool>) {
     // A dropped sender counts as a stop.
     let _ = stopping.wait_for(|stopping| *stopping).await;
 }
@@ -462,7 +462,7 @@ fn log_name(settings: &Settings) {
     }
 }
 
-fn refused(code: &str, message: &str) -> End {
+fn refused_end(code: &str, message: &str) -> End {
     let printable: String = message.chars().filter(|c| !c.is_control()).collect();
     let (advice, for_good) = match code {
         // SmartHole reserves the name of a broken connection for up to a minute.

@@ -25,8 +25,8 @@ pub enum Priority {
 impl Notification {
     /// From `text`, an answer in Markdown to the message `user_text`; `None` if nothing is left to show.
     pub fn of(message: &str, user_text: &str, text: &str, priority: Priority) -> Option<Self> {
-        let body = cut(&plain(text), MAX_BODY);
-        let title = match cut(&plain(user_text), MAX_TITLE) {
+        let body = cut_at_word(&plain(text), MAX_BODY);
+        let title = match cut_at_word(&plain(user_text), MAX_TITLE) {
             title if title.is_empty() => "Vault Steward".to_owned(),
             title => title,
         };
@@ -65,7 +65,7 @@ fn plain(text: &str) -> String {
 }
 
 /// At most `most` characters, cut at the end of a word if one is near.
-fn cut(text: &str, most: usize) -> String {
+fn cut_at_word(text: &str, most: usize) -> String {
     let Some((end, _)) = text.char_indices().nth(most) else { return text.to_owned() };
     let last = text.char_indices().nth(most - 1).map_or(end, |(at, _)| at);
     let head = &text[..last];

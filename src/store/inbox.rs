@@ -73,7 +73,7 @@ words!(pub InboxState::word, parse {
 const COLUMNS: &str =
     "id, source, message, text, body, state, differs, attempts, received, turn, reason";
 
-fn read(row: &Row) -> Result<InboxRow, StoreError> {
+fn read_row(row: &Row) -> Result<InboxRow, StoreError> {
     const T: &str = "inbox";
     let state: String = column(row, T, 5)?;
     Ok(InboxRow {
@@ -94,7 +94,7 @@ fn read(row: &Row) -> Result<InboxRow, StoreError> {
 
 fn one(connection: &Connection, id: i64) -> Result<InboxRow, StoreError> {
     let query = format!("SELECT {COLUMNS} FROM inbox WHERE id = ?1");
-    let found = first(connection, &query, [id], read)?;
+    let found = first(connection, &query, [id], read_row)?;
     found.ok_or(StoreError::Unknown { what: "message", number: id })
 }
 
@@ -260,10 +260,9 @@ impl Inbox {
     pub fn last(&self, source: &str, limit: u32) -> Result<Vec<InboxRow>, StoreError> {
         let query =
             format!("SELECT {COLUMNS} FROM inbox WHERE source = ?1 ORDER BY id DESC LIMIT ?2");
-        self.0.all(&query, params![source, limit], read)
+        self.0.all(&query, params![source, limit], read_row)
     }
 
-    /// Number of messages of a source in this state.
     pub fn count(&self, source: &str, state: InboxState) -> Result<u64, StoreError> {
         let query = "SELECT count(*) FROM inbox WHERE state = ?1 AND source = ?2";
         let count: Option<i64> =
@@ -302,7 +301,7 @@ impl Inbox {
             "SELECT {COLUMNS} FROM inbox
                  WHERE state = ?1 AND (?2 IS NULL OR source = ?2) ORDER BY id LIMIT ?3"
         );
-        self.0.all(&query, params![state.word(), source, limit], read)
+        self.0.all(&query, params![state.word(), source, limit], read_row)
     }
 
     /// Deletes settled messages that arrived before `time`. Returns how many.

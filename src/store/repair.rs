@@ -40,7 +40,7 @@ pub(super) fn check_and_repair(
             for suffix in ["-wal", "-shm"] {
                 let left = with_suffix(&path, suffix);
                 if left.is_file() {
-                    rename(&left, &with_suffix(&aside(&path), suffix))?;
+                    rename(&left, &with_suffix(&aside_path(&path), suffix))?;
                 }
             }
             match is_missing(folder)? {
@@ -123,17 +123,17 @@ fn list(folder: &Path) -> Result<Vec<PathBuf>, StoreError> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
         entries => entries
             .and_then(|entries| entries.map(|entry| Ok(entry?.path())).collect())
-            .map_err(failed("list", folder)),
+            .map_err(io_failure("list", folder)),
     }
 }
 
-fn aside(path: &Path) -> PathBuf {
+fn aside_path(path: &Path) -> PathBuf {
     with_suffix(path, &format!("{ASIDE}{}", Utc::now().format("%Y%m%dT%H%M%S%.6fZ")))
 }
 
 /// Moves a database and its log aside. Returns the new path of the database, if there was anything.
 fn move_aside(path: &Path) -> Result<Option<PathBuf>, StoreError> {
-    let to = aside(path);
+    let to = aside_path(path);
     let mut backup = None;
     for suffix in ["-wal", "-shm", ""] {
         let from = with_suffix(path, suffix);
@@ -146,10 +146,13 @@ fn move_aside(path: &Path) -> Result<Option<PathBuf>, StoreError> {
 }
 
 fn rename(from: &Path, to: &Path) -> Result<(), StoreError> {
-    std::fs::rename(from, to).map_err(failed("move aside", from))
+    std::fs::rename(from, to).map_err(io_failure("move aside", from))
 }
 
-fn failed<'a>(action: &'static str, path: &'a Path) -> impl Fn(io::Error) -> StoreError + use<'a> {
+fn io_failure<'a>(
+    action: &'static str,
+    path: &'a Path,
+) -> impl Fn(io::Error) -> StoreError + use<'a> {
     move |source| StoreError::Io { action, path: path.to_owned(), source }
 }
 
@@ -196,9 +199,9 @@ fn restore(folder: &Path, path: &Path) -> Result<Option<PathBuf>, StoreError> {
         let temp = folder.join(format!("{DATABASE}.restored"));
         std::fs::copy(&copy, &temp)
             .and_then(|_| File::options().write(true).open(&temp)?.sync_all())
-            .map_err(failed("restore", &temp))?;
-        std::fs::rename(&temp, path).map_err(failed("restore", path))?;
-        sync_folder(folder).map_err(failed("make durable", folder))?;
+            .map_err(io_failure("restore", &temp))?;
+        std::fs::rename(&temp, path).map_err(io_failure("restore", path))?;
+        sync_folder(folder).map_err(io_failure("make durable", folder))?;
         match checked(folder)? {
             Ok(mut database) => {
                 // Operations that were unfinished when the backup was made are over by now: resuming
@@ -229,8 +232,8 @@ pub(super) fn back_up(database: &DatabaseFile, folder: &Path) -> Result<(), Stor
     let number = newest.map_or(0, |newest| newest.number) + 1;
     let copy = above.join(format!("state-{number:06}-{date}.db"));
     if !above.is_dir() {
-        std::fs::create_dir_all(&above).map_err(failed("make", &above))?;
-        private(&above).map_err(failed("make", &above))?;
+        std::fs::create_dir_all(&above).map_err(io_failure("make", &above))?;
+        private(&above).map_err(io_failure("make", &above))?;
     }
     let temp = above.join(".new.db");
     let _ = std::fs::remove_file(&temp);
@@ -244,7 +247,7 @@ pub(super) fn back_up(database: &DatabaseFile, folder: &Path) -> Result<(), Stor
         .and_then(|file| file.sync_all())
         .and_then(|()| std::fs::rename(&temp, &copy))
         .and_then(|()| sync_folder(&above))
-        .map_err(failed("copy", &copy))?;
+        .map_err(io_failure("copy", &copy))?;
     let backups = backups(folder)?;
     for old in backups.iter().take(backups.len().saturating_sub(COPIES)) {
         let _ = std::fs::remove_file(&old.path);

@@ -6,7 +6,6 @@ use super::database::Database;
 use super::error::StoreError;
 use super::query::row;
 
-/// Ended runs that are stored.
 const ENDED_RUNS: u32 = 200;
 
 /// The state of a run that is running, or was when the process ended.

@@ -86,7 +86,7 @@ impl Tool for ApplyPatch {
     type Output = Output;
 
     fn run(self, context: &Context) -> Result<Answer<Output>, ToolError> {
-        let patches = patch::parse(&self.patch).map_err(|error| failed(&error))?;
+        let patches = patch::parse(&self.patch).map_err(|error| patch_failure(&error))?;
         if patches.len() > MAX_FILES {
             return Err(ToolError::new(
                 ErrorCode::PatchFailed,
@@ -231,7 +231,7 @@ fn plan(
             }
             WriteTarget::Free(path) => new.in_known_spelling(context, &path),
         };
-        let applied = patch::apply(None, patch).map_err(|error| failed(&error))?;
+        let applied = patch::apply(None, patch).map_err(|error| patch_failure(&error))?;
         let content = applied.bytes.unwrap_or_default();
         let result = result(&path, CREATED, applied.places, Some(&content));
         let change = Change::Write { path: path.clone(), content, before: Precondition::Absent };
@@ -239,7 +239,8 @@ fn plan(
     }
     let file = text_file::read(context, &patch.path)?;
     file.text()?;
-    let applied = patch::apply(Some(&file.content.bytes), patch).map_err(|error| failed(&error))?;
+    let applied =
+        patch::apply(Some(&file.content.bytes), patch).map_err(|error| patch_failure(&error))?;
     let path = file.path.clone();
     let before = Precondition::Revision(file.content.revision);
     let (change, result) = match applied.bytes {
@@ -267,7 +268,7 @@ fn already_exists_error(path: VaultPath) -> ToolError {
     ToolError { hint: Some(hint), ..ToolError::from(VaultError::AlreadyExists { path }) }
 }
 
-fn failed(error: &PatchError) -> ToolError {
+fn patch_failure(error: &PatchError) -> ToolError {
     let hint = error.hint().map(|hint| hint.to_string());
     ToolError { hint, ..ToolError::plain(error.code(), error.to_string()) }
 }

@@ -185,7 +185,7 @@ fn apply(context: &Context, input: ApplyPlan) -> Result<Answer<Output>, ToolErro
             "look at it with show_plan, and give the identity that it has",
         ));
     }
-    let (items, came_along) = chosen(&stored_plan, &input.items)?;
+    let (items, came_along) = chosen_items(&stored_plan, &input.items)?;
     jobs::check_not_begun(context, stored_plan.id, &stored_plan.identity, &items)?;
     let (items, edited) = asked_again(context, &stored_plan, items)?;
     if input.dry_run {
@@ -204,7 +204,6 @@ fn apply(context: &Context, input: ApplyPlan) -> Result<Answer<Output>, ToolErro
     Ok(answer(&input, Some(&job), applied, MentionedItems { along: came_along, edited }))
 }
 
-/// Items that the answer mentions.
 #[derive(Default)]
 struct MentionedItems {
     along: Vec<u32>,
@@ -259,7 +258,10 @@ fn asked_again(
 }
 
 /// The items to apply, and the numbers of those that they depend on.
-fn chosen(stored_plan: &StoredPlan, only: &[u32]) -> Result<(Vec<Item>, Vec<u32>), ToolError> {
+fn chosen_items(
+    stored_plan: &StoredPlan,
+    only: &[u32],
+) -> Result<(Vec<Item>, Vec<u32>), ToolError> {
     let all: Vec<&Item> = stored_plan.plan.items.iter().collect();
     let invalid = |message: String, hint: &str| ToolError::invalid(message, hint);
     let find = |id: &u32| all.iter().find(|item| item.id == *id).copied();

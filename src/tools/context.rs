@@ -62,9 +62,6 @@ pub struct Context {
 
 impl Context {
     /// A snapshot of the vault in the caller's view, with times in UTC.
-    ///
-    /// # Errors
-    /// The call was cancelled.
     pub(super) fn moment(&self) -> Result<Moment<'_>, ToolError> {
         let moment = self.index.properties.moment(&self.vault, &self.index.links, &self.cancel);
         moment.map_err(|_| ToolError::cancelled())

@@ -97,7 +97,7 @@ impl Tool for DailyNote {
             attempts += 1;
             let settings = context.vault.daily_notes()?;
             let mut day = Day { settings, time, remarks: Vec::new() };
-            match once(context, &self, &mut day) {
+            match open_or_create(context, &self, &mut day) {
                 // It was created or changed just now: retry.
                 Err(error)
                     if attempts < ATTEMPTS
@@ -155,7 +155,11 @@ pub(super) fn day_asked(
     day::at_the_time_of(date, now).ok_or_else(unknown)
 }
 
-fn once(context: &Context, input: &DailyNote, day: &mut Day) -> Result<Output, ToolError> {
+fn open_or_create(
+    context: &Context,
+    input: &DailyNote,
+    day: &mut Day,
+) -> Result<Output, ToolError> {
     match place(context, &day.path())? {
         WriteTarget::Existing(ResolvedEntry { path, meta }) if meta.kind == Kind::File => {
             existing(context, input, day, path)

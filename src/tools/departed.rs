@@ -15,7 +15,7 @@ pub(super) fn explain(context: &Context, error: ToolError) -> ToolError {
         return error;
     };
     match context.journal.trace(path, context.vault.view()) {
-        Ok(Some(trace)) => explained(context, &trace, error.clone()),
+        Ok(Some(trace)) => explain_departure(context, &trace, error.clone()),
         Ok(None) => error,
         Err(fault) => {
             tracing::warn!(%fault, %path, "the present path of a missing file cannot be read");
@@ -24,7 +24,7 @@ pub(super) fn explain(context: &Context, error: ToolError) -> ToolError {
     }
 }
 
-fn explained(context: &Context, trace: &Trace, mut error: ToolError) -> ToolError {
+fn explain_departure(context: &Context, trace: &Trace, mut error: ToolError) -> ToolError {
     let mut data = error.data.take().unwrap_or_else(|| json!({}));
     let (was, happened, hint) = match trace {
         Trace::At { was, path, moved } => {

@@ -211,7 +211,7 @@ fn answer(
         let more = count(omitted_folders, "folder");
         text.push_str(&format!("\n[{more} more; name one as `path`, or raise `bytes` or `depth`]"));
     }
-    cut(&mut text, bytes);
+    cut_to_bytes(&mut text, bytes);
     let folders = profile.folders.iter().enumerate().filter(|(at, _)| included.contains(at));
     let data = Output {
         path: place.as_str().to_owned(),
@@ -220,7 +220,7 @@ fn answer(
         oldest: day(profile.total.oldest),
         newest: day(profile.total.newest),
         conventions: profile.conventions.iter().map(Convention::of).collect(),
-        tags: counted(&profile.tags, TAGS),
+        tags: most_frequent(&profile.tags, TAGS),
         total_tags: profile.tags.len(),
         properties: profile.properties.iter().take(PROPERTIES).map(Property::of).collect(),
         total_properties: profile.properties.len(),
@@ -231,7 +231,7 @@ fn answer(
     Answer::new(text, data)
 }
 
-fn cut(text: &mut String, bytes: usize) {
+fn cut_to_bytes(text: &mut String, bytes: usize) {
     if text.len() > bytes {
         let end = (0..=bytes - 4).rev().find(|end| text.is_char_boundary(*end)).unwrap_or_default();
         text.truncate(end);
@@ -240,7 +240,7 @@ fn cut(text: &mut String, bytes: usize) {
     }
 }
 
-fn counted<T: AsRef<str>>(counts: &[(T, usize)], most: usize) -> Vec<Counted> {
+fn most_frequent<T: AsRef<str>>(counts: &[(T, usize)], most: usize) -> Vec<Counted> {
     let counts = counts.iter().take(most);
     counts.map(|(name, count)| Counted { name: name.as_ref().to_owned(), count: *count }).collect()
 }
@@ -251,8 +251,8 @@ impl Property {
         Self {
             name: property.name.to_string(),
             notes: property.notes,
-            types: counted(&property.types, VALUES),
-            values: counted(shown_values(property), VALUES),
+            types: most_frequent(&property.types, VALUES),
+            values: most_frequent(shown_values(property), VALUES),
             least,
             most,
         }
@@ -278,10 +278,10 @@ impl ListedFolder {
             oldest: day(folder.all.oldest),
             newest: day(folder.all.newest),
             conventions: folder.conventions.iter().map(Convention::of).collect(),
-            numbered: counted(&folder.numbered, FOLDER_NUMBERED),
-            endings: counted(&folder.endings, FOLDER_ENDINGS),
-            tags: counted(&folder.tags, FOLDER_TAGS),
-            properties: counted(&folder.properties, FOLDER_PROPERTIES),
+            numbered: most_frequent(&folder.numbered, FOLDER_NUMBERED),
+            endings: most_frequent(&folder.endings, FOLDER_ENDINGS),
+            tags: most_frequent(&folder.tags, FOLDER_TAGS),
+            properties: most_frequent(&folder.properties, FOLDER_PROPERTIES),
         }
     }
 }
@@ -302,7 +302,7 @@ fn head(
         "{what}: {}, in {}{}",
         files(&total),
         count(folders, "folder"),
-        changed(&total, day)
+        change_period(&total, day)
     )];
     let names: Vec<String> = profile
         .conventions
@@ -372,7 +372,7 @@ fn files(counts: &Counts) -> String {
     }
 }
 
-fn changed(counts: &Counts, day: &dyn Fn(Option<i64>) -> Option<String>) -> String {
+fn change_period(counts: &Counts, day: &dyn Fn(Option<i64>) -> Option<String>) -> String {
     match (day(counts.oldest), day(counts.newest)) {
         (Some(oldest), Some(newest)) if oldest == newest => format!(", changed {newest}"),
         (Some(oldest), Some(newest)) => format!(", changed {oldest} to {newest}"),
@@ -408,7 +408,7 @@ fn line(folder: &Folder, place: &VaultPath, day: &dyn Fn(Option<i64>) -> Option<
             others.join(", ")
         ));
     }
-    line.push_str(&format!(": {}{}", files(counts), changed(counts, day)));
+    line.push_str(&format!(": {}{}", files(counts), change_period(counts, day)));
     let mut parts: Vec<String> = Vec::new();
     let names = folder.own.notes.max(if folder.own.notes == 0 { folder.own.others } else { 0 });
     let found =

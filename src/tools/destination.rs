@@ -40,7 +40,7 @@ pub(super) fn resolve(
             // A name without extension also resolves to the note of that name, which is not an obstacle.
             let new = context.vault.new_path(requested)?;
             if found.path.fold_key() == new.fold_key() || kind == Kind::File {
-                return Err(taken(context, deed, path, &found));
+                return Err(taken_error(context, deed, path, &found));
             }
             return Ok(new);
         }
@@ -53,7 +53,7 @@ pub(super) fn resolve(
     }
 }
 
-fn taken(
+fn taken_error(
     context: &Context,
     deed: Operation,
     source: &VaultPath,
@@ -83,7 +83,6 @@ fn free_name_near(context: &Context, path: &VaultPath) -> Option<VaultPath> {
         .find(|path| context.vault.resolve(path.as_str(), Want::Entry).is_err())
 }
 
-/// The most numbers that are tried.
 const MOST_NUMBERS: u32 = 20;
 
 /// The allowed extension of a renamed note.

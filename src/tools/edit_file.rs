@@ -89,7 +89,7 @@ impl Tool for EditFile {
         file.expect(self.expected_revision.as_deref())?;
         let old = file.text()?;
         let edited =
-            apply_edit(&file.content.bytes, &edit).map_err(|error| refused(&file, &error))?;
+            apply_edit(&file.content.bytes, &edit).map_err(|error| edit_failure(&file, &error))?;
         if let Edit::ReplaceLines { content, .. } = &edit {
             long_line::refuse_cut(&file.path, &old, content)?;
         }
@@ -159,10 +159,9 @@ impl Tool for EditFile {
 /// The one operation that the arguments name.
 fn operation(input: &EditFile) -> Result<Edit, ToolError> {
     let content = || {
-        input
-            .content
-            .clone()
-            .ok_or_else(|| wrong("`content` is missing", "give the lines to insert as `content`"))
+        input.content.clone().ok_or_else(|| {
+            ToolError::invalid("`content` is missing", "give the lines to insert as `content`")
+        })
     };
     let mut found: Vec<Result<Edit, ToolError>> = Vec::new();
     match (&input.old_text, &input.new_text) {
@@ -172,11 +171,11 @@ fn operation(input: &EditFile) -> Result<Edit, ToolError> {
             new_text: new.clone(),
             replace_all: input.replace_all,
         })),
-        (Some(_), None) => found.push(Err(wrong(
+        (Some(_), None) => found.push(Err(ToolError::invalid(
             "`new_text` is missing",
             "give `new_text`; an empty one removes the old text",
         ))),
-        (None, Some(_)) => found.push(Err(wrong(
+        (None, Some(_)) => found.push(Err(ToolError::invalid(
             "`old_text` is missing",
             "give the text to replace as `old_text`, or use an edit by line",
         ))),
@@ -197,25 +196,21 @@ fn operation(input: &EditFile) -> Result<Edit, ToolError> {
     let takes_content = by_line.contains(&true) || input.replace_lines.is_some();
     if input.content.is_some() && !takes_content && !found.is_empty() {
         let hint = "only an insertion or `replace_lines` takes it; leave it out";
-        return Err(wrong("`content` does not go with this edit", hint));
+        return Err(ToolError::invalid("`content` does not go with this edit", hint));
     }
     if input.replace_all && input.old_text.is_none() {
-        return Err(wrong("`replace_all` goes only with `old_text`", "leave it out"));
+        return Err(ToolError::invalid("`replace_all` goes only with `old_text`", "leave it out"));
     }
     let way = "use exactly one of `old_text` with `new_text`, `insert_after_line`, \
                `insert_before_line`, `delete_lines`, `replace_lines`";
     match found.len() {
         1 => found.remove(0),
-        0 => Err(wrong("no edit was given", way)),
-        _ => Err(wrong("more than one edit was given", way)),
+        0 => Err(ToolError::invalid("no edit was given", way)),
+        _ => Err(ToolError::invalid("more than one edit was given", way)),
     }
 }
 
-fn wrong(message: &str, hint: &str) -> ToolError {
-    ToolError::invalid(message, hint)
-}
-
-fn refused(file: &TextFile, error: &EditError) -> ToolError {
+fn edit_failure(file: &TextFile, error: &EditError) -> ToolError {
     let data = match error {
         EditError::Several { lines, count } => {
             Some(serde_json::json!({ "lines": lines, "count": count }))

@@ -131,7 +131,7 @@ fn status(row: EnabledRule, file: &Result<(GivenRules, Vec<Rule>), String>) -> E
 fn read_rule_file(context: &Context, source: &str) -> Result<GivenRules, String> {
     let is_note = Path::new(source).extension().is_some_and(|it| it.eq_ignore_ascii_case("md"));
     let text = match Path::new(source).is_absolute() {
-        true => outside(Path::new(source))?,
+        true => read_outside(Path::new(source))?,
         false => {
             let path = VaultPath::from_disk(source);
             let path = path.ok_or_else(|| format!("`{source}` is not a path of the vault"))?;
@@ -144,7 +144,7 @@ fn read_rule_file(context: &Context, source: &str) -> Result<GivenRules, String>
 }
 
 #[expect(clippy::disallowed_methods, reason = "a rule file of the person's, outside of the vault")]
-fn outside(path: &Path) -> Result<String, String> {
+fn read_outside(path: &Path) -> Result<String, String> {
     use std::io::Read as _;
     let mut text = String::new();
     let read = std::fs::File::open(path)

@@ -61,8 +61,8 @@ impl Tool for GetActiveNote {
     type Output = Output;
 
     fn run(self, context: &Context) -> Result<Answer<Output>, ToolError> {
-        let told = context.host.as_ref().and_then(|host| host.open_note(&context.cancel));
-        let Some(open) = told else { return from_workspace(context) };
+        let open = context.host.as_ref().and_then(|host| host.open_note(&context.cancel));
+        let Some(open) = open else { return from_workspace(context) };
         open.and_then(|open| on_screen(context, open)).ok_or_else(|| {
             let hint = "ask which note is meant, or list_files for the ones changed last";
             ToolError::not_found("no note is open in Obsidian", hint)

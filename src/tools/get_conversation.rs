@@ -118,7 +118,7 @@ pub(super) fn conversation_view(context: &Context) -> Result<&dyn ConversationVi
 
 fn list(view: &dyn ConversationView, limit: usize) -> Result<Answer<Output>, ToolError> {
     let recent = view.recent(limit.clamp(1, MAX_LISTED))?;
-    let mut text: Vec<String> = recent.iter().map(listed).collect();
+    let mut text: Vec<String> = recent.iter().map(conversation_line).collect();
     if text.is_empty() {
         text.push("there are no conversations yet".to_owned());
     }
@@ -132,7 +132,7 @@ fn search(view: &dyn ConversationView, words: &str) -> Result<Answer<Output>, To
     let mut text = Vec::new();
     let mut conversations = Vec::new();
     for (conversation, places) in &found {
-        text.push(listed(conversation));
+        text.push(conversation_line(conversation));
         for place in places {
             text.push(format!("    [{}] {}: {}", place.item, place.kind.word(), place.text));
         }
@@ -147,16 +147,16 @@ fn search(view: &dyn ConversationView, words: &str) -> Result<Answer<Output>, To
 
 fn show(view: &dyn ConversationView, number: u64, first: u64) -> Result<Answer<Output>, ToolError> {
     let id = i64::try_from(number).ok().filter(|id| *id > 0).map(ConversationId);
-    let told = id.map(|id| view.conversation(id)).transpose()?.flatten();
-    let Some((conversation, said)) = told else {
+    let found = id.map(|id| view.conversation(id)).transpose()?.flatten();
+    let Some((conversation, stored)) = found else {
         let hint = "list_recent lists the conversations; the oldest are deleted in time";
         return Err(ToolError::not_found(format!("there is no conversation {number}"), hint));
     };
-    let mut text = vec![listed(&conversation)];
+    let mut text = vec![conversation_line(&conversation)];
     let mut items: Vec<ItemData> = Vec::new();
     let mut room = MAX_ANSWER;
     let mut next_item = None;
-    let from = said.iter().filter(|one| number_of(one) >= first);
+    let from = stored.iter().filter(|one| number_of(one) >= first);
     for one in from.filter(|one| is_shown(one.kind)) {
         let data = item(one);
         let length = data.text.chars().count() + data.tools.iter().map(String::len).sum::<usize>();
@@ -188,11 +188,11 @@ fn is_shown(kind: ItemKind) -> bool {
 }
 
 /// `12  2026-11-20 14:30  Notes sorted by year (open)`, and below it the summary.
-fn listed(one: &Conversation) -> String {
+fn conversation_line(one: &Conversation) -> String {
     let when = local_short(one.last_active.saturating_mul(1_000_000));
     let title = one.title.as_deref().unwrap_or("not titled yet");
-    let said = count(usize::try_from(one.items).unwrap_or(usize::MAX), "item");
-    let mut line = format!("{}  {when}  {title} ({}, {said})", one.id, one.state().word());
+    let items = count(usize::try_from(one.items).unwrap_or(usize::MAX), "item");
+    let mut line = format!("{}  {when}  {title} ({}, {items})", one.id, one.state().word());
     if let Some(waiting) = &one.waiting {
         line.push_str(&format!("\n    asked: {}", plain(&waiting.question)));
     }
@@ -267,7 +267,7 @@ mod tests {
         }
     }
 
-    fn said(item: i64, kind: ItemKind, text: &str) -> ConversationItem {
+    fn item_of(item: i64, kind: ItemKind, text: &str) -> ConversationItem {
         ConversationItem {
             item: ItemNumber(item),
             kind,
@@ -303,15 +303,15 @@ mod tests {
     fn what_tools_answered_is_left_out_and_the_rest_can_be_paged() {
         let long = "word ".repeat(10_000);
         let mut kept = vec![
-            said(1, ItemKind::User, "sort\u{202e} my notes"),
+            item_of(1, ItemKind::User, "sort\u{202e} my notes"),
             ConversationItem {
                 tools: vec!["move a.md".into()],
-                ..said(2, ItemKind::Assistant, "")
+                ..item_of(2, ItemKind::Assistant, "")
             },
-            said(3, ItemKind::ToolResults, "moved"),
-            said(4, ItemKind::Notice, "it is noon"),
+            item_of(3, ItemKind::ToolResults, "moved"),
+            item_of(4, ItemKind::Notice, "it is noon"),
         ];
-        kept.extend((5..30).map(|n| said(n, ItemKind::Message, &long)));
+        kept.extend((5..30).map(|n| item_of(n, ItemKind::Message, &long)));
         let kept = StoredItems(kept);
         let first = show(&kept, 3, 1).unwrap();
         let shown: Vec<u64> = first.data.items.iter().map(|item| item.item).collect();
@@ -331,7 +331,7 @@ mod tests {
 
     #[test]
     fn lists_have_titles_and_a_question_that_waits() {
-        let kept = StoredItems(vec![said(1, ItemKind::User, "find me here")]);
+        let kept = StoredItems(vec![item_of(1, ItemKind::User, "find me here")]);
         let recent = list(&kept, 2).unwrap();
         assert_eq!(recent.data.conversations.len(), 2);
         assert!(recent.text.contains("Notes sorted (ended, 3 items)\n    Six moved."));
@@ -339,6 +339,6 @@ mod tests {
         assert!(found.text.contains("    [1] user: find me here"), "{}", found.text);
         let waiting = Some(Waiting { since: 0, question: "Which one?".into() });
         let open = Conversation { ended: None, waiting, ..conversation(1) };
-        assert!(listed(&open).contains("(waiting, 3 items)\n    asked: Which one?"));
+        assert!(conversation_line(&open).contains("(waiting, 3 items)\n    asked: Which one?"));
     }
 }

@@ -193,11 +193,11 @@ fn source(context: &Context, found: Backlinks) -> Source {
         }
         let line = text.as_ref().and_then(|text| {
             let number = (link.line as usize).checked_sub(1)?;
-            text.lines().nth(number).map(|line| cut(line.text.trim()))
+            text.lines().nth(number).map(|line| cut_line(line.text.trim()))
         });
         // A canvas has nodes and no lines.
         let line = line.or_else(|| {
-            let node = || cut(&format!("{} `{}`", graph::word(link), link.path()));
+            let node = || cut_line(&format!("{} `{}`", graph::word(link), link.path()));
             (!found.source.is_note()).then(node)
         });
         lines.push(SourceLine { line: link.line, text: line.unwrap_or_default() });
@@ -205,7 +205,7 @@ fn source(context: &Context, found: Backlinks) -> Source {
     Source { path: found.source.as_str().to_owned(), links: found.links.len(), lines }
 }
 
-fn cut(line: &str) -> String {
+fn cut_line(line: &str) -> String {
     match line.char_indices().nth(MAX_CHARACTERS) {
         Some((end, _)) => format!("{}…", &line[..end]),
         None => line.to_owned(),
@@ -221,7 +221,7 @@ fn mentions(context: &Context, path: &VaultPath) -> Vec<Mention> {
             |found| Mention {
                 path: file.as_str().to_owned(),
                 line: found.line,
-                text: cut(&found.text),
+                text: cut_line(&found.text),
             },
         ));
     }

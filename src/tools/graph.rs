@@ -47,7 +47,7 @@ pub(super) fn unknown(links: &VisibleLinks<'_>) -> (usize, Option<String>) {
         (0, None) => None,
         (0, Some((path, _))) => {
             let files = count(gaps.len(), "file");
-            Some(format!("[the links of {files} are unknown or incomplete; the first is `{path}`]"))
+            Some(format!("[not all links of {files} are known; the first is `{path}`]"))
         }
         (unread, _) => {
             let unread = count(unread, "file");

@@ -129,14 +129,14 @@ pub(super) fn lines<'c>(changes: impl IntoIterator<Item = &'c ListedChange>) -> 
     let line = |change: &ListedChange| {
         let number = change.id.to_string();
         match last.replace(change.id) == Some(change.id) {
-            true => format!("{:width$}  {}", "", what(change), width = number.len()),
-            false => format!("{number}  {}", what(change)),
+            true => format!("{:width$}  {}", "", action_text(change), width = number.len()),
+            false => format!("{number}  {}", action_text(change)),
         }
     };
     changes.into_iter().map(line).collect()
 }
 
-fn what(change: &ListedChange) -> String {
+fn action_text(change: &ListedChange) -> String {
     let path = &change.path;
     let what = match (change.action, &change.from, &change.place) {
         (Action::Moved, Some(from), _) => format!("moved `{from}` to `{path}`"),

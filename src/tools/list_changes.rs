@@ -66,7 +66,7 @@ impl Tool for ListChanges {
             .map(|text| time_text::parse(text, context.clock.now().with_timezone(&Local)));
         let (limit, limit_note) = paging::bounded(self.limit, MAX_SETS);
         let query = Query {
-            path: self.path.as_deref().map(|path| asked(context, path)).transpose()?,
+            path: self.path.as_deref().map(|path| requested_path(context, path)).transpose()?,
             since: since.transpose()?.map(|time| time.with_timezone(&Utc)),
             before: self.before.map(ChangeSetId),
             seen: context.vault.view().clone(),
@@ -86,8 +86,9 @@ impl Tool for ListChanges {
             lines.push(history::headline(set));
             let mut data = history::data(set, skipped);
             let shown_now = set.changes.get(skipped..).unwrap_or_default();
-            let told = history::lines(shown_now.iter().take(data.changes.len()));
-            for ((change, line), data) in shown_now.iter().zip(told).zip(&mut data.changes) {
+            let change_lines = history::lines(shown_now.iter().take(data.changes.len()));
+            for ((change, line), data) in shown_now.iter().zip(change_lines).zip(&mut data.changes)
+            {
                 lines.push(format!("    {line}"));
                 if self.diff {
                     data.diff = difference(context, change, &mut room)?;
@@ -127,7 +128,7 @@ fn one_set(context: &Context, id: u64) -> Result<ListedSet, ToolError> {
 }
 
 /// The requested path: resolved if it exists, else as written.
-fn asked(context: &Context, path: &str) -> Result<VaultPath, ToolError> {
+fn requested_path(context: &Context, path: &str) -> Result<VaultPath, ToolError> {
     match context.vault.resolve(path, Want::Entry) {
         Ok(found) => Ok(found.path),
         Err(_) => Ok(context.vault.parse(path)?),

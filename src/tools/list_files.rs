@@ -162,7 +162,7 @@ pub(super) fn listed(
     order: Order,
     limit: usize,
 ) -> (Vec<Listed>, usize) {
-    let is_watched = context.vault.is_told_of_changes();
+    let is_watched = context.vault.is_watched();
     if !is_watched && nonblocking::would_block() {
         return (Vec::new(), 0);
     }

@@ -161,9 +161,10 @@ impl Tool for MemorySearch {
 /// The significant words of a query, as typed.
 fn words_of(query: &str) -> Vec<String> {
     let mut query_words = search_query::parse(query).words;
-    let tells = |word: &String| words::of(word).iter().any(|word| !words::is_stop_word(word));
-    if query_words.iter().any(tells) {
-        query_words.retain(tells);
+    let is_significant =
+        |word: &String| words::of(word).iter().any(|word| !words::is_stop_word(word));
+    if query_words.iter().any(is_significant) {
+        query_words.retain(is_significant);
     }
     query_words.truncate(WORDS);
     query_words

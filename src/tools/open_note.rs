@@ -40,7 +40,7 @@ impl Tool for OpenNote {
         if self.line == Some(0) {
             return Err(ToolError::invalid("there is no line 0", "lines count from 1"));
         }
-        let Some(host) = &context.host else { return Err(nobody()) };
+        let Some(host) = &context.host else { return Err(no_host()) };
         // Another program reports the path: omit a note hidden from the caller.
         let is_seen = |open: &String| context.vault.resolve(open, Want::File).is_ok();
         let open = host.open(&path, self.line, &context.cancel)?.filter(is_seen);
@@ -55,7 +55,7 @@ impl Tool for OpenNote {
     }
 }
 
-fn nobody() -> ToolError {
+fn no_host() -> ToolError {
     ToolError::new(
         ErrorCode::HostUnavailable,
         "Obsidian is not connected",

@@ -165,7 +165,7 @@ impl Tool for PlanChanges {
         let (mut joins, mut given) = (None, Vec::new());
         if let Some(before) = before.as_ref().filter(|_| self.mode == Mode::Append || changes_plan)
         {
-            joins = Some(changed(context, before, &self.take_out, &self.targets)?);
+            joins = Some(changed_plan(context, before, &self.take_out, &self.targets)?);
             given.clone_from(&before.rules);
         }
         let rules = self.rules.map(Rules::text).filter(|rules| !rules.trim().is_empty());
@@ -212,7 +212,7 @@ fn item(context: &Context, wish: Wish) -> Result<Item, ToolError> {
 }
 
 /// A plan without some items, and with other paths for others.
-fn changed(
+fn changed_plan(
     context: &Context,
     before: &StoredPlan,
     take_out: &[u32],
@@ -231,7 +231,7 @@ fn changed(
         let items = plan.items.iter_mut().filter(|item| item.id == target.item);
         items.for_each(|item| {
             item.to = Some(to.as_str().to_owned());
-            // Why it got another name, or stayed, is no longer so.
+            // The earlier reasons for its name no longer apply.
             item.clear_numbering();
         });
     }

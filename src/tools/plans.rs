@@ -151,7 +151,7 @@ pub(super) fn store_unpublished(
 pub(super) fn find(context: &Context, id: u64) -> Result<StoredPlan, ToolError> {
     let plans = &context.journal.store().plans;
     let row = plans.get(id.cast_signed(), expiry_time(context))?;
-    let stored_plan = row.map(|row| read(context.vault.view(), row)).transpose()?;
+    let stored_plan = row.map(|row| read_plan(context.vault.view(), row)).transpose()?;
     stored_plan.flatten().ok_or_else(|| {
         let days = context.settings.organize.keep_plans_days;
         let hint = format!("plans are forgotten after {days} days; plan_changes makes one");
@@ -160,7 +160,7 @@ pub(super) fn find(context: &Context, id: u64) -> Result<StoredPlan, ToolError> 
 }
 
 /// The plan of a row; `None` if the caller may not see all of it.
-fn read(view: &View, row: PlanRow) -> Result<Option<StoredPlan>, ToolError> {
+fn read_plan(view: &View, row: PlanRow) -> Result<Option<StoredPlan>, ToolError> {
     let fault = |error: serde_json::Error| {
         let message = format!("plan {} cannot be read: {error}", row.id);
         ToolError::new(ErrorCode::IoError, message, "make it again with plan_changes")

@@ -174,7 +174,6 @@ impl Tool for ReadFile {
     }
 }
 
-/// The readable content of a file.
 enum ReadableFile<'a> {
     Text(Text<'a>),
     Image(Format),

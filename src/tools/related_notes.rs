@@ -97,7 +97,7 @@ impl Tool for RelatedNotes {
         let found = context.index.knowledge.related(&path, text, &common, &scope);
         let Related { notes, total, meaning_use, is_part } =
             found.map_err(|_| ToolError::cancelled())?;
-        let notes = notes.into_iter().map(|note| shown(&graph, &note)).collect();
+        let notes = notes.into_iter().map(|note| note_data(&graph, &note)).collect();
         let partial = is_part || graph.unread() > 0;
         let meaning = search_notes::word(meaning_use);
         let data = Output { path: path.as_str().to_owned(), notes, total, partial, meaning };
@@ -131,7 +131,7 @@ fn common(graph: &VisibleLinks<'_>, linked: &BTreeSet<VaultPath>) -> HashMap<Vau
     common
 }
 
-fn shown(graph: &VisibleLinks<'_>, note: &RelatedNote) -> NoteData {
+fn note_data(graph: &VisibleLinks<'_>, note: &RelatedNote) -> NoteData {
     let why =
         [("meaning", note.near.is_some()), ("words", note.has_words), ("links", note.has_links)];
     NoteData {

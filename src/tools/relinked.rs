@@ -69,7 +69,7 @@ pub struct LeftLink {
 }
 
 /// Why the links of a file are not known, as a sentence.
-fn why(gap: Gap) -> &'static str {
+fn gap_reason(gap: Gap) -> &'static str {
     match gap {
         Gap::TooLarge => "it is too large to be read for links",
         Gap::NotText => "it is not text",
@@ -110,7 +110,7 @@ impl Relinked {
             path: now(&unknown.path),
             line: None,
             link: unknown.link.clone(),
-            reason: why(unknown.gap).to_owned(),
+            reason: gap_reason(unknown.gap).to_owned(),
         };
         Self {
             links: plan.rewrites.iter().map(|rewrite| rewrite.links).sum(),

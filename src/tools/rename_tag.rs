@@ -126,7 +126,7 @@ impl Tool for RenameTag {
             }
         };
         if !plan.found {
-            let message = format!("no note {}has the tag `{from}`", below(&place));
+            let message = format!("no note {}has the tag `{from}`", in_folder(&place));
             return Err(ToolError::not_found(message, "list_tags shows the tags that there are"));
         }
         let sum = |of: fn(&Renamed) -> usize| plan.notes.iter().map(|(_, note)| of(note)).sum();
@@ -137,7 +137,7 @@ impl Tool for RenameTag {
             in_properties: sum(|note| note.properties),
             dropped: sum(|note| note.dropped),
             notes: plan.notes.len(),
-            changed: plan.notes.iter().take(MAX_NAMED).map(changed).collect(),
+            changed: plan.notes.iter().take(MAX_NAMED).map(changed_note).collect(),
             merged_with,
             skipped: plan.skipped,
             unknown_files: graph::visible_links(context).gaps().len(),
@@ -210,11 +210,11 @@ fn plan(context: &Context, place: &VaultPath, from: &str, to: &str) -> Result<Pl
     Ok(plan)
 }
 
-fn changed((path, note): &(VaultPath, Renamed)) -> Changed {
+fn changed_note((path, note): &(VaultPath, Renamed)) -> Changed {
     Changed { path: path.as_str().to_owned(), tags: note.inline + note.properties }
 }
 
-fn below(place: &VaultPath) -> String {
+fn in_folder(place: &VaultPath) -> String {
     if place.is_root() { String::new() } else { format!("in `{place}` ") }
 }
 

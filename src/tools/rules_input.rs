@@ -47,7 +47,6 @@ pub(super) struct GivenRules {
 }
 
 impl GivenRules {
-    /// Rules from a tool's input.
     pub fn of(context: &Context, input: RulesInput<'_>) -> Result<Self, ToolError> {
         Ok(match input {
             RulesInput::Text { text, source, is_note } => {
@@ -72,7 +71,7 @@ impl GivenRules {
     }
 
     pub fn read(&self, context: &Context) -> Result<RuleFile, ToolError> {
-        let mut file = self.parse(context).map_err(|faults| refused(&faults, &self.source))?;
+        let mut file = self.parse(context).map_err(|faults| rules_error(&faults, &self.source))?;
         file.rules.retain(|rule| self.only.is_empty() || self.only.contains(&rule.hash));
         Ok(file)
     }
@@ -109,7 +108,7 @@ fn find_base(context: &Context, requested: &str) -> Result<(VaultPath, String), 
     Ok((file.path, text))
 }
 
-fn refused(faults: &[Diagnostic], source: &str) -> ToolError {
+fn rules_error(faults: &[Diagnostic], source: &str) -> ToolError {
     let Some(first) = faults.first() else {
         return ToolError::plain(ErrorCode::InvalidRule, format!("`{source}` has no rules"));
     };

@@ -79,7 +79,8 @@ impl Tool for SetProperties {
             return Err(ToolError::invalid(message, "give the path of a file that ends in `.md`"));
         }
         let text = file.editable()?;
-        let edited = edit::apply(text.body(), &changes).map_err(|error| refused(&file, &error))?;
+        let edited =
+            edit::apply(text.body(), &changes).map_err(|error| property_failure(&file, &error))?;
         let old = &file.content;
         let new = [text.lead(), edited.text.as_bytes()].concat();
         fits(&context.vault, &file.path, new.len())?;
@@ -146,7 +147,7 @@ fn changes(input: &SetProperties) -> Result<Vec<PropertyChange>, ToolError> {
     Ok(set.chain(removed).collect())
 }
 
-fn refused(file: &TextFile, error: &PropertyError) -> ToolError {
+fn property_failure(file: &TextFile, error: &PropertyError) -> ToolError {
     let message = format!("the properties of `{}` stay as they are: {error}", file.path);
     ToolError::invalid(message, error.hint())
 }
@@ -166,7 +167,7 @@ fn words(data: &Output, remove: &[String], body: &str) -> String {
         }
         if !absent.is_empty() {
             why.push(format!("it has no property `{}` to remove", list(&absent)));
-            why.push(present(body));
+            why.push(present_properties(body));
         }
         return format!("nothing to change in `{}`: {}", data.path, why.join("; "));
     }
@@ -185,7 +186,7 @@ fn words(data: &Output, remove: &[String], body: &str) -> String {
 }
 
 /// The properties of a note, for an error about a missing one.
-fn present(body: &str) -> String {
+fn present_properties(body: &str) -> String {
     let frontmatter = markdown::read(body).frontmatter;
     let properties = frontmatter.and_then(|found| found.properties.ok()).unwrap_or_default();
     let names: Vec<&str> = properties.iter().map(|property| property.name.as_str()).collect();

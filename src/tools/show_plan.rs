@@ -174,7 +174,7 @@ impl Tool for ShowPlan {
     fn run(self, context: &Context) -> Result<Answer<Output>, ToolError> {
         let stored_plan = plans::find(context, self.plan)?;
         if let Some(asked) = &self.why {
-            return why(context, &stored_plan, asked);
+            return explain(context, &stored_plan, asked);
         }
         let all: Vec<&Item> = stored_plan.plan.items.iter().collect();
         let skipped = paging::skipped(self.first_item).min(all.len());
@@ -194,7 +194,7 @@ impl Tool for ShowPlan {
             Format::Json | Format::Html => lines.swap_remove(1),
             Format::Tree | Format::Table | Format::Diff => lines.join("\n"),
         };
-        let data = output(&stored_plan, shown.into_iter().map(planned).collect(), Vec::new());
+        let data = output(&stored_plan, shown.into_iter().map(planned_item).collect(), Vec::new());
         Ok(Answer::new(text, data))
     }
 }
@@ -256,7 +256,7 @@ fn view(context: &Context, plan: &Plan, input: &ShowPlan) -> Result<String, Tool
 }
 
 /// Why rules took a note, or did not.
-fn why(
+fn explain(
     context: &Context,
     stored_plan: &StoredPlan,
     asked: &str,
@@ -287,7 +287,7 @@ fn why(
     }
     lines.extend(asked_lines(&asked));
     let why = asked.iter().map(|asked| json!(asked)).collect();
-    let data = output(stored_plan, item.into_iter().map(planned).collect(), why);
+    let data = output(stored_plan, item.into_iter().map(planned_item).collect(), why);
     Ok(Answer::new(lines.join("\n"), data))
 }
 
@@ -306,7 +306,7 @@ pub(super) fn asked_lines(asked: &[RuleResult]) -> Vec<String> {
     lines
 }
 
-fn planned(item: &Item) -> PlannedItem {
+fn planned_item(item: &Item) -> PlannedItem {
     PlannedItem {
         item: item.id,
         path: item.path.clone(),

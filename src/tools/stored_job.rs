@@ -89,7 +89,6 @@ impl Job {
         self.done.first()?.first().map(|change| change.id.set)
     }
 
-    /// The completed items with their changes.
     pub fn done_items(&self) -> Vec<(&Item, Vec<&ListedChange>)> {
         let by_id: HashMap<u32, &Item> = self.items.iter().map(|item| (item.id, item)).collect();
         let mut found = Vec::new();

@@ -137,7 +137,7 @@ fn suggest(
         if let Some(file) = moment.file(path) {
             let words = proposed.words.get(path.as_str());
             let words = words.map(|words| (words.clone(), proposed.by.clone()));
-            found.push(suggested(
+            found.push(suggest_for(
                 &moment,
                 &times,
                 &naming.vocabulary,
@@ -246,14 +246,14 @@ impl Naming {
 
     /// The convention that a caller names.
     fn requested(&mut self, requested: &str) -> Result<Vec<conventions::Convention>, ToolError> {
-        let told = |pattern: Pattern| vec![conventions::Convention::unused(pattern, "")];
+        let unused = |pattern: Pattern| vec![conventions::Convention::unused(pattern, "")];
         if requested.contains('{') {
             return Pattern::parse(requested)
-                .map(told)
+                .map(unused)
                 .map_err(|error| unknown(requested, &error.to_string()));
         }
         if let Some(pattern) = style_named(requested) {
-            return Ok(told(pattern));
+            return Ok(unused(pattern));
         }
         // An id is a pattern without its braces.
         let common = conventions::common().find(|common| common.pattern.id() == requested);
@@ -288,7 +288,7 @@ fn unknown(requested: &str, why: &str) -> ToolError {
     )
 }
 
-fn suggested(
+fn suggest_for(
     moment: &Moment<'_>,
     times: &Times<'_>,
     vocabulary: &Vocabulary,

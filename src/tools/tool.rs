@@ -151,9 +151,6 @@ pub trait Tool: DeserializeOwned + JsonSchema {
     type Output: Serialize + JsonSchema;
 
     /// Runs the call.
-    ///
-    /// # Errors
-    /// For the caller to correct.
     fn run(self, context: &Context) -> Result<Answer<Self::Output>, ToolError>;
 
     /// The file texts that the answer reveals.

@@ -137,7 +137,6 @@ pub(super) fn undo_job(
     })
 }
 
-/// The file that blocks an undo.
 fn blocking_path(error: &UndoError) -> Option<&VaultPath> {
     match error {
         UndoError::Changed { path, .. }

@@ -82,7 +82,7 @@ impl Tool for WriteFile {
                 return Err(VaultError::NotAFile { path: found.path, kind: found.meta.kind }.into());
             }
             WriteTarget::Existing(found) if self.if_exists == IfExists::Fail => {
-                return Err(stays(found.path));
+                return Err(exists_error(found.path));
             }
             WriteTarget::Existing(found) => {
                 if expected.is_none() {
@@ -137,7 +137,7 @@ impl Tool for WriteFile {
 }
 
 /// The error for an existing file that must not be replaced.
-fn stays(path: VaultPath) -> ToolError {
+fn exists_error(path: VaultPath) -> ToolError {
     let hint = format!(
         "`{path}` exists; change a part of it with edit_file, choose another name, or replace all of \
          it: with the `expected_revision` that read_file gives, or with `if_exists: \"overwrite\"`"

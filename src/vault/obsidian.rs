@@ -136,7 +136,7 @@ impl SettingsFile {
         let folder = folder.filter(|name| root.join(name).is_dir());
         let folder = folder.or_else(|| config_folders(root).into_iter().next());
         let file = root.join(folder.as_deref().unwrap_or(".obsidian")).join("app.json");
-        match changed(&file, self.stamp.as_ref()) {
+        match change_since(&file, self.stamp.as_ref()) {
             Changed::To(app, stamp) => {
                 self.settings = parse_app(&app, folder);
                 self.stamp = Some(stamp);
@@ -151,7 +151,7 @@ impl SettingsFile {
     pub fn types(&mut self, root: &Path) -> Arc<PropertyTypes> {
         let folder = self.settings(root).config_folder;
         let file = root.join(folder.as_deref().unwrap_or(".obsidian")).join("types.json");
-        if let Changed::To(types, stamp) = changed(&file, self.types_stamp.as_ref()) {
+        if let Changed::To(types, stamp) = change_since(&file, self.types_stamp.as_ref()) {
             self.types = Arc::new(parse_types(&types));
             self.types_stamp = Some(stamp);
         }
@@ -168,7 +168,7 @@ enum Changed {
     Unreadable,
 }
 
-fn changed(file: &Path, before: Option<&Stamp>) -> Changed {
+fn change_since(file: &Path, before: Option<&Stamp>) -> Changed {
     let meta = match std::fs::metadata(file) {
         Ok(meta) => Some(meta),
         Err(error) if is_absence(&error) => None,

@@ -152,7 +152,7 @@ impl PluginFolder {
         let Some(folder) = self.existing()? else { return Ok(Vec::new()) };
         for name in names {
             let removed = Name::new(name).and_then(|name| folder.remove_file(name));
-            found(removed).map_err(|error| self.failed("remove", name, error))?;
+            optional(removed).map_err(|error| self.failed("remove", name, error))?;
         }
         let left = self.list(&folder)?;
         // Windows removes no folder that is open.
@@ -187,7 +187,7 @@ impl PluginFolder {
         let config = self.config()?;
         let plugins = Name::new(PLUGINS).and_then(|name| config.open_folder(name));
         let opened = plugins.and_then(|plugins| plugins.open_folder(Name::new(self.id)?));
-        found(opened).map_err(|error| self.failed("open", "", error))
+        optional(opened).map_err(|error| self.failed("open", "", error))
     }
 
     /// The folder, made if it is missing.
@@ -210,7 +210,7 @@ impl PluginFolder {
 
     fn read(&self, folder: &Folder, name: &str) -> Result<Option<Vec<u8>>, PluginError> {
         let opened = Name::new(name).and_then(|name| folder.open_file(name));
-        let read = found(opened).and_then(|opened| {
+        let read = optional(opened).and_then(|opened| {
             let Some((file, _)) = opened else { return Ok(None) };
             let mut bytes = Vec::new();
             file.take(MOST).read_to_end(&mut bytes)?;
@@ -237,7 +237,7 @@ impl PluginFolder {
 }
 
 /// Maps `NotFound` to `None`.
-fn found<T>(opened: io::Result<T>) -> io::Result<Option<T>> {
+fn optional<T>(opened: io::Result<T>) -> io::Result<Option<T>> {
     match opened {
         Ok(opened) => Ok(Some(opened)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),

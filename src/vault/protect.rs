@@ -104,7 +104,6 @@ pub fn is_hidden_name(name: &str) -> bool {
     name.starts_with('.') || NAS_FOLDERS.contains(&fold_key(name).as_str())
 }
 
-/// Whether any component of the path is hidden.
 pub fn is_hidden(path: &VaultPath) -> bool {
     path.components().any(is_hidden_name)
 }

@@ -100,7 +100,11 @@ impl<'a> LiveRun<'a> {
                                 "`{tool}` was running when the run was interrupted; see `steward log`: was it done, or should it be called again?"
                             );
                             let choices = vec!["done".to_owned(), "again".to_owned()];
-                            return Ok(waits(Waits { question, choices, ..Waits::default() }));
+                            return Ok(waiting_end(Waits {
+                                question,
+                                choices,
+                                ..Waits::default()
+                            }));
                         }
                     }
                 }
@@ -117,7 +121,7 @@ impl<'a> LiveRun<'a> {
                 ),
                 None => {
                     let question = text(&unit.input["question"]).to_owned();
-                    waits(Waits { question, choices: choices.clone(), ..Waits::default() })
+                    waiting_end(Waits { question, choices: choices.clone(), ..Waits::default() })
                 }
             }),
             Does::Model(_) => {
@@ -131,7 +135,7 @@ impl<'a> LiveRun<'a> {
                         _ => {
                             let question = "a model was being asked when the run was interrupted; ask it again?";
                             let choices = vec!["again".to_owned(), "skip".to_owned()];
-                            return Ok(waits(Waits {
+                            return Ok(waiting_end(Waits {
                                 question: question.to_owned(),
                                 choices,
                                 ..Waits::default()
@@ -186,7 +190,7 @@ impl<'a> LiveRun<'a> {
         if code == "approval_needed" && !self.is_dry_run() {
             let approval = error.data.unwrap_or_default();
             let question = format!("{}?", text(&approval["title"]));
-            return waits(Waits {
+            return waiting_end(Waits {
                 question,
                 approval,
                 choices: vec!["yes".to_owned(), "no".to_owned()],
@@ -285,7 +289,7 @@ impl StepExecutor for LiveRun<'_> {
     }
 }
 
-fn waits(waits: Waits) -> Ended {
+fn waiting_end(waits: Waits) -> Ended {
     Ended { waits: Some(waits), ..Ended::with_text(StepState::Waiting, "") }
 }
 

@@ -22,7 +22,6 @@ pub struct Report {
     pub steps: Vec<StepReport>,
 }
 
-/// The state of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RunState {
@@ -73,7 +72,6 @@ pub struct Ended {
     pub waits: Option<Waits>,
 }
 
-/// The state of a step.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum StepState {

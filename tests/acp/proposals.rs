@@ -24,9 +24,9 @@ fn propose(ground: &Ground, editor: &mut Editor, id: &str, text: &str) {
 /// The answer to a slash command.
 fn said(editor: &mut Editor, end: &Value) -> String {
     assert_eq!(end["result"]["stopReason"], "end_turn", "{end}");
-    let told = editor.updates("agent_message_chunk");
+    let chunks = editor.updates("agent_message_chunk");
     editor.heard.clear();
-    told.iter().filter_map(|one| one["content"]["text"].as_str()).collect()
+    chunks.iter().filter_map(|one| one["content"]["text"].as_str()).collect()
 }
 
 #[test]
@@ -82,8 +82,8 @@ fn where_it_may_not_approve_a_persons_own_program_decides() {
     let (mut editor, id) = planning(&ground);
     propose(&ground, &mut editor, &id, "three");
     let end = editor.prompt(&id, "/apply");
-    let told = said(&mut editor, &end);
-    assert!(told.starts_with("Applied 0 of 1."), "{told}");
+    let text = said(&mut editor, &end);
+    assert!(text.starts_with("Applied 0 of 1."), "{text}");
     assert_eq!(ground.read("a.md"), "one\ntwo\n");
 }
 

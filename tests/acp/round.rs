@@ -106,6 +106,6 @@ fn both_doors_and_the_plugin_work_on_one_vault() {
     let load = json!({"sessionId": id, "cwd": ground.vault, "mcpServers": []});
     let loaded = editor.call("session/load", load);
     assert_eq!(loaded["result"]["modes"]["currentModeId"], "ask", "{loaded}");
-    let told = editor.updates("tool_call");
-    assert_eq!(told.len(), 3, "{told:#?}");
+    let calls = editor.updates("tool_call");
+    assert_eq!(calls.len(), 3, "{calls:#?}");
 }

@@ -135,9 +135,9 @@ fn another_folder_and_offered_servers_are_accepted_with_a_notice() {
     let new = json!({"cwd": "/somewhere/else", "mcpServers": [stdio, http]});
     let begun = editor.call("session/new", new);
     let id = begun["result"]["sessionId"].as_str().unwrap().to_owned();
-    let told =
+    let update =
         editor.until(|one| one["params"]["update"]["sessionUpdate"] == "agent_message_chunk");
-    let text = told["params"]["update"]["content"]["text"].as_str().unwrap();
+    let text = update["params"]["update"]["content"]["text"].as_str().unwrap();
     for part in ["/somewhere/else", ground.vault.as_str(), "`files`", "`far`"] {
         assert!(text.contains(part), "{part}: {text}");
     }
@@ -175,9 +175,9 @@ fn a_conversations_mode_and_model_survive_a_restart() {
     assert_eq!(set["result"]["configOptions"][1]["currentValue"], "work/n", "{set}");
     let set = editor.call("session/set_mode", json!({"sessionId": id, "modeId": "read-only"}));
     assert_eq!(set["result"], json!({}), "{set}");
-    let told =
+    let update =
         editor.until(|one| one["params"]["update"]["sessionUpdate"] == "config_option_update");
-    assert_eq!(told["params"]["update"]["configOptions"][0]["currentValue"], "read-only");
+    assert_eq!(update["params"]["update"]["configOptions"][0]["currentValue"], "read-only");
     for wrong in [option("model", "other/x"), option("mode", "loose"), option("colour", "red")] {
         let refused = editor.call("session/set_config_option", wrong);
         assert_eq!(refused["error"]["code"], -32602, "{refused}");

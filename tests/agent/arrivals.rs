@@ -136,11 +136,11 @@ impl Toolbox for Looks {
     }
 }
 
-struct Tells(mpsc::UnboundedSender<TurnUpdate>);
+struct UpdateSender(mpsc::UnboundedSender<TurnUpdate>);
 
-impl UpdateSink for Tells {
-    fn send(&self, told: TurnUpdate) {
-        let _ = self.0.send(told);
+impl UpdateSink for UpdateSender {
+    fn send(&self, update: TurnUpdate) {
+        let _ = self.0.send(update);
     }
 }
 
@@ -149,7 +149,7 @@ pub struct Life {
     pub conversations: Conversations,
     pub may: Arc<Semaphore>,
     looks: Looks,
-    pub told: mpsc::UnboundedReceiver<TurnUpdate>,
+    pub updates: mpsc::UnboundedReceiver<TurnUpdate>,
 }
 
 impl Life {
@@ -163,21 +163,21 @@ impl Life {
     /// The same with another memory.
     pub fn with(conversations: Conversations, memory: Box<dyn Memory>) -> Self {
         let (may, looks) = (Arc::new(Semaphore::new(0)), Looks::default());
-        let (tell, told) = mpsc::unbounded_channel();
+        let (sender, updates) = mpsc::unbounded_channel();
         let ports = Ports {
             memory,
             models: Box::new(Holds(Arc::clone(&may), thread::current().id())),
             toolbox: Box::new(looks.clone()),
-            audience: Box::new(Tells(tell)),
+            audience: Box::new(UpdateSender(sender)),
             place: Arc::new(Nowhere),
         };
         let agent = Agent::new(ports, TurnSettings::default());
-        Self { agent, conversations, may, looks, told }
+        Self { agent, conversations, may, looks, updates }
     }
 
     async fn until_heard(&mut self, text: &str) {
-        while let Some(told) = self.told.recv().await {
-            if matches!(&told.what, Update::Show(Show::User(said)) if said.text == text) {
+        while let Some(update) = self.updates.recv().await {
+            if matches!(&update.what, Update::Show(Show::User(said)) if said.text == text) {
                 return;
             }
         }
@@ -514,13 +514,13 @@ async fn a_conversation_continues_without_damaged_items() {
             };
             assert_eq!(calls, results, "{damaged}: {:?}", context.messages());
         }
-        let mut told = 0;
-        while let Ok(heard) = life.told.try_recv() {
-            told += usize::from(matches!(
+        let mut notices = 0;
+        while let Ok(heard) = life.updates.try_recv() {
+            notices += usize::from(matches!(
                 heard.what,
                 Update::Show(Show::Notice { title, .. }) if title.contains("damaged")
             ));
         }
-        assert_eq!(told, 2, "each turn says so");
+        assert_eq!(notices, 2, "each turn says so");
     }
 }

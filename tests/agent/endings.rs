@@ -129,10 +129,10 @@ async fn a_turn_sends_no_events_before_the_last_one_has_ended() {
     assert_eq!(first.conversation, second.conversation);
     assert_ne!(first.turn, second.turn);
     let mut order = Vec::new();
-    while let Ok(told) = life.told.try_recv() {
-        match told.what {
-            Update::Running { .. } => order.push((told.turn, "begins")),
-            Update::Ended { .. } => order.push((told.turn, "ends")),
+    while let Ok(update) = life.updates.try_recv() {
+        match update.what {
+            Update::Running { .. } => order.push((update.turn, "begins")),
+            Update::Ended { .. } => order.push((update.turn, "ends")),
             _ => {}
         }
     }

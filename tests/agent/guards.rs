@@ -151,7 +151,8 @@ fn every_example_declares_the_texts_it_reveals() {
         talk.reads("a.md");
         let example: Value = serde_json::from_str(&tool.example).unwrap();
         let called = talk.call(&tool.name, &example);
-        let told: Vec<String> = called.read_updates.iter().map(|one| line(&vault, one)).collect();
+        let updates: Vec<String> =
+            called.read_updates.iter().map(|one| line(&vault, one)).collect();
         let wanted: &[&str] = match &*tool.name {
             "read_file" => &["read a.md 1-1/1"],
             "daily_note" => &["read day.md 1-1/1"],
@@ -161,7 +162,7 @@ fn every_example_declares_the_texts_it_reveals() {
             "delete" => &["gone a.md"],
             _ => &[],
         };
-        assert_eq!(told, wanted, "{}: {}", tool.name, called.text);
+        assert_eq!(updates, wanted, "{}: {}", tool.name, called.text);
     }
 }
 
@@ -173,8 +174,8 @@ fn a_patch_adds_new_and_deleted_files_to_the_read_set_but_not_changed_ones() {
     let patch = "--- /dev/null\n+++ b/new.md\n@@ -0,0 +1 @@\n+n\n--- a/gone.md\n+++ /dev/null\n\
                  @@ -1 +0,0 @@\n-gone\n--- a/old.md\n+++ b/old.md\n@@ -1 +1 @@\n-old\n+older\n";
     let called = talk.ok("apply_patch", json!({"patch": patch}));
-    let told: Vec<String> = called.read_updates.iter().map(|one| line(&vault, one)).collect();
-    assert_eq!(told, ["written new.md", "gone gone.md"]);
+    let updates: Vec<String> = called.read_updates.iter().map(|one| line(&vault, one)).collect();
+    assert_eq!(updates, ["written new.md", "gone gone.md"]);
     talk.writes("new.md");
     talk.writes("gone.md");
     talk.may_not_write("old.md", CHANGED);

@@ -148,12 +148,12 @@ fn turns_and_conversations_are_reported_with_visible_content() {
     let mut client = place.client(&daemon);
     let asked = client.prompt("Write a new note");
     let session = client.answer(asked)["result"]["_meta"]["vault"]["sessionId"].clone();
-    let told = |sees: &str| -> Vec<Value> {
+    let events = |sees: &str| -> Vec<Value> {
         let file = place.home.state().join("hooks").join(sees);
         let text = std::fs::read_to_string(file).unwrap_or_default();
         text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
     };
-    let of = |sees: &str, kind: &str| told(sees).into_iter().find(|one| one["event"] == kind);
+    let of = |sees: &str, kind: &str| events(sees).into_iter().find(|one| one["event"] == kind);
     until("the end of the turn is told", || of("texts", "turn_ended").is_some());
     place.home.run_in(&place.vault, &["conversations", "end"]).expect(0);
     until("the end of the conversation is told", || of("texts", "conversation_ended").is_some());

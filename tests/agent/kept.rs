@@ -15,7 +15,7 @@ fn call(watcher: &mut Watcher, method: &str, params: Value) -> Value {
 }
 
 /// The updates that show the messages, without their position among the events.
-fn told(seen: &[Value], kind: &str) -> Vec<Value> {
+fn updates_of(seen: &[Value], kind: &str) -> Vec<Value> {
     let updates = seen.iter().filter(|message| message["method"] == "session/update");
     let updates = updates.map(|message| message["params"]["update"].clone());
     updates.filter(|update| update["sessionUpdate"] == kind).collect()
@@ -77,7 +77,7 @@ fn a_conversation_is_renamed_replayed_forked_and_deleted() {
     let loaded = call(&mut other, "session/load", of.clone());
     assert!(loaded["result"].is_object(), "{loaded}");
     for kind in ["user_message_chunk", "agent_message_chunk", "tool_call"] {
-        let again = told(&other.seen, kind);
+        let again = updates_of(&other.seen, kind);
         let names = |updates: &[Value]| -> Vec<Value> {
             let mut names: Vec<Value> = updates
                 .iter()
@@ -87,7 +87,7 @@ fn a_conversation_is_renamed_replayed_forked_and_deleted() {
             names
         };
         assert!(!again.is_empty(), "{kind}: {:#?}", other.seen);
-        assert_eq!(names(&again), names(&told(&client.seen, kind)), "{kind}");
+        assert_eq!(names(&again), names(&updates_of(&client.seen, kind)), "{kind}");
     }
 
     // After an edit it continues from before the message, and the model gets nothing of what
@@ -137,7 +137,7 @@ fn a_table_is_drawn_again_when_its_conversation_is_loaded() {
     let mut other = place.client(&daemon);
     call(&mut other, "session/load", json!({"sessionId": session}));
     let over = |seen: &[Value]| -> Vec<Value> {
-        let updates = told(seen, "tool_call_update").into_iter();
+        let updates = updates_of(seen, "tool_call_update").into_iter();
         updates.filter(|update| update["status"] == "completed").collect()
     };
     let (live, again) = (over(&client.seen), over(&other.seen));

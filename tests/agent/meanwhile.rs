@@ -18,7 +18,7 @@ fn ask(client: &mut Watcher, session: &Value) -> Value {
 }
 
 /// The result of the call with this id, as the last request gave it to the model.
-fn told(place: &Place, id: &str) -> String {
+fn result_of(place: &Place, id: &str) -> String {
     let body: Value = serde_json::from_slice(&place.server.requests().pop().unwrap().body).unwrap();
     let messages = body["messages"].as_array().unwrap().clone();
     let found = messages.into_iter().find(|message| message["tool_call_id"] == id);
@@ -74,18 +74,18 @@ fn a_line_typed_after_a_note_was_read_is_not_written_over() {
     let mut client = place.client(&daemon);
     ask(&mut client, &session);
     for id in ["w1", "d1"] {
-        let told = told(&place, id);
-        assert!(told.contains("has changed since it was read"), "{told}");
-        assert!(told.contains("read it again"), "{told}");
+        let result = result_of(&place, id);
+        assert!(result.contains("has changed since it was read"), "{result}");
+        assert!(result.contains("read it again"), "{result}");
     }
     assert!(place.note("Recipes/Bread.md").ends_with("Salt 9 g\nMine\n"));
     assert_eq!(place.note("Recipes/Soup.md"), soup);
     ask(&mut client, &session);
-    let refused = told(&place, "w2");
+    let refused = result_of(&place, "w2");
     assert!(refused.contains("has changed since it was read"), "{refused}");
     for id in ["w3", "w4"] {
-        let told = told(&place, id);
-        assert!(told.contains("overwrote"), "{told}");
+        let result = result_of(&place, id);
+        assert!(result.contains("overwrote"), "{result}");
     }
     assert_eq!(place.note("Recipes/Bread.md"), "# Bread\n");
 }
@@ -117,20 +117,20 @@ fn a_note_that_was_not_read_is_not_written_over() {
     let daemon = place.serve();
     let mut client = place.client(&daemon);
     let session = ask(&mut client, &Value::Null);
-    let unread = told(&place, "w1");
+    let unread = result_of(&place, "w1");
     assert!(unread.contains("not all of it was read in this conversation"), "{unread}");
     assert!(unread.contains("read_file"), "{unread}");
-    let unread = told(&place, "d1");
+    let unread = result_of(&place, "d1");
     assert!(unread.contains("was not read in this conversation"), "{unread}");
     assert_eq!(place.note("Recipes/Bread.md"), bread);
     assert!(place.note("Recipes/Soup.md").ends_with("Salt 5 g\nx\n"), "an end needs no reading");
-    let written = told(&place, "w3");
+    let written = result_of(&place, "w3");
     assert!(written.contains("overwrote `Recipes/Newer.md`"), "it knows what it moved: {written}");
     std::fs::remove_file(place.vault.join("Recipes/Newer.md")).unwrap();
     ask(&mut client, &session);
-    let gone = told(&place, "w4");
+    let gone = result_of(&place, "w4");
     assert!(gone.contains("it was removed meanwhile"), "{gone}");
-    let written = told(&place, "w5");
+    let written = result_of(&place, "w5");
     assert!(written.contains("created"), "{written}");
     assert_eq!(place.note("Recipes/Newer.md"), "four\n");
 }
@@ -157,14 +157,14 @@ fn an_undo_without_a_number_undoes_the_conversations_own_change() {
     };
     let set = theirs(&mut client, "Theirs.md");
     let session = ask(&mut client, &Value::Null);
-    let refused = told(&place, "u1");
+    let refused = result_of(&place, "u1");
     assert!(refused.contains("this conversation has nothing to undo"), "{refused}");
     assert!(refused.contains(&format!("`change_set: {set}`")), "{refused}");
     assert_eq!(place.note("Theirs.md"), "theirs");
     ask(&mut client, &session);
     theirs(&mut client, "Later.md");
     ask(&mut client, &session);
-    let undone = told(&place, "u2");
+    let undone = result_of(&place, "u2");
     assert!(undone.contains("undid"), "{undone}");
     assert!(!place.vault.join("Own.md").exists());
     assert_eq!(place.note("Later.md"), "theirs");
@@ -187,9 +187,9 @@ fn a_deletion_in_a_turn_says_how_to_have_just_that_back() {
     let daemon = place.serve();
     let mut client = place.client(&daemon);
     ask(&mut client, &Value::Null);
-    let deleted = told(&place, "d1");
+    let deleted = result_of(&place, "d1");
     assert!(deleted.contains("undo change 1.2 to have it back"), "{deleted}");
-    let listed = told(&place, "l1");
+    let listed = result_of(&place, "l1");
     assert!(listed.contains("undo 1.2: deleted `Recipes/Soup.md`"), "{listed}");
     assert!(listed.contains("write `W.md` and 2 more"), "{listed}");
     assert!(place.vault.join("Recipes/Soup.md").exists());

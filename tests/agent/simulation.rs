@@ -177,7 +177,7 @@ fn run(
                 let patience = Duration::from_secs(24 * 3600);
                 if tokio::time::timeout(patience, life).await.is_err() {
                     let kept = world.kept.lock().unwrap();
-                    let all: Vec<_> = kept.conversations.iter().map(told).collect();
+                    let all: Vec<_> = kept.conversations.iter().map(described).collect();
                     let (turns, inbox) = (&kept.turns, &kept.inbox);
                     world.fault(format!("a turn never ends: {all:#?} {turns:?} {inbox:?}"));
                 }
@@ -231,7 +231,7 @@ fn judge(world: &World, accepted: &[String], refused: &[String], seed: u64) {
         let results = one.entries.iter().filter(|entry| matches!(entry, Entry::Result { .. }));
         let (calls, results) = (calls.sum::<usize>(), results.count());
         if results > calls || (!kept.has_failed && results < calls) {
-            world.fault(format!("{calls} calls have {results} results: {}", told(one)));
+            world.fault(format!("{calls} calls have {results} results: {}", described(one)));
         }
     }
     let faults = world.faults.lock().unwrap();
@@ -239,7 +239,7 @@ fn judge(world: &World, accepted: &[String], refused: &[String], seed: u64) {
 }
 
 /// A conversation in a few words.
-fn told(one: &Conversation) -> String {
+fn described(one: &Conversation) -> String {
     let word = |entry: &Entry| match entry {
         Entry::Message { message: Message::Assistant { content, .. }, .. } => {
             let ids = content.iter().filter_map(|block| Some(block.call()?.id.as_str()));

@@ -131,19 +131,23 @@ fn a_turn_is_cancelled_by_anybody_at_once() {
     for said in ["Tell me a story", "Once upon", "the user stopped the answer here", "Go on"] {
         assert!(body.contains(said), "{body}");
     }
-    let told = told_again(&mut place.client(&daemon));
+    let replayed = replay(&mut place.client(&daemon));
     let stopped = json!({"sessionUpdate": "notice", "severity": "info", "title": "stopped"});
-    let at = |one: &Value| told.iter().position(|told| told == one).expect("it is told");
+    let at = |one: &Value| replayed.iter().position(|update| update == one).expect("it is told");
     let says = |text: &str| {
-        let says = |told: &Value| told["content"]["text"].as_str().is_some_and(|it| it == text);
-        told.iter().find(|told| says(told)).expect("it is told").clone()
+        let says = |update: &Value| update["content"]["text"].as_str().is_some_and(|it| it == text);
+        replayed.iter().find(|update| says(update)).expect("it is told").clone()
     };
     assert!(at(&says("Tell me a story")) < at(&stopped) && at(&stopped) < at(&says("Go on")));
-    assert_eq!(told.iter().filter(|one| one["sessionUpdate"] == "notice").count(), 1, "{told:#?}");
+    assert_eq!(
+        replayed.iter().filter(|one| one["sessionUpdate"] == "notice").count(),
+        1,
+        "{replayed:#?}"
+    );
 }
 
 /// The replay of the newest conversation for a client.
-fn told_again(client: &mut Watcher) -> Vec<Value> {
+fn replay(client: &mut Watcher) -> Vec<Value> {
     let listed = client.client.ask("session/list", json!({}));
     let listed = client.answer(listed);
     let session = &listed["result"]["sessions"][0]["sessionId"];
@@ -197,8 +201,9 @@ fn a_message_during_a_turn_joins_it() {
     let heard = String::from_utf8_lossy(&requests[1].body).into_owned();
     assert!(heard.contains("a person refused it and said \\\"only the old ones\\\""), "{heard}");
     // The replayed call still shows who refused it.
-    let told = told_again(&mut place.client(&daemon));
-    let ended = told.iter().find(|update| update["sessionUpdate"] == "tool_call_update").unwrap();
+    let replayed = replay(&mut place.client(&daemon));
+    let ended =
+        replayed.iter().find(|update| update["sessionUpdate"] == "tool_call_update").unwrap();
     assert_eq!(ended["rawOutput"]["code"], "denied", "{ended:#}");
     assert_eq!(ended["rawOutput"]["data"]["refused"]["words"], "only the old ones", "{ended:#}");
 }
@@ -214,10 +219,10 @@ fn a_missing_or_failing_model_is_reported() {
     assert_eq!(error["data"]["kind"], "model_failed", "{error:#}");
     assert!(error["message"].as_str().unwrap().contains("the key was refused"), "{error:#}");
     assert!(error["data"]["hint"].as_str().unwrap().contains("steward key set work"));
-    let told = told_again(&mut place.client(&daemon));
-    let last = told.last().expect("something is told");
+    let replayed = replay(&mut place.client(&daemon));
+    let last = replayed.last().expect("something is told");
     assert_eq!((&last["sessionUpdate"], &last["severity"]), (&json!("notice"), &json!("error")));
-    assert_eq!(last["title"], error["message"], "{told:#?}");
+    assert_eq!(last["title"], error["message"], "{replayed:#?}");
 
     // Another model, from the next turn on, without a restart.
     place.home.write_config("# no model any more\n");
@@ -357,6 +362,6 @@ fn calls_of_one_turn_have_unique_ids_for_any_server() {
         .flat_map(|item| item["updates"].as_array().cloned().unwrap_or_default())
         .map(|update| json!({"params": {"update": update}}))
         .collect();
-    let told = named(&page);
-    assert!(!told.is_empty() && live.ends_with(&told), "{told:?} of {live:?}");
+    let replayed = named(&page);
+    assert!(!replayed.is_empty() && live.ends_with(&replayed), "{replayed:?} of {live:?}");
 }

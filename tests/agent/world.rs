@@ -575,13 +575,13 @@ impl Pending for Asks {
 pub struct Watches(pub Arc<World>);
 
 impl UpdateSink for Watches {
-    fn send(&self, told: TurnUpdate) {
+    fn send(&self, update: TurnUpdate) {
         if std::env::var_os("TALE").is_some() {
-            eprintln!("{told:?}");
+            eprintln!("{update:?}");
         }
         let kept = lock(&self.0.kept);
-        let entries = &kept.conversations[told.conversation.0 as usize - 1].entries;
-        match told.what {
+        let entries = &kept.conversations[update.conversation.0 as usize - 1].entries;
+        match update.what {
             // A message that is shown must be stored by then.
             Update::Show(Show::Message { id, .. }) => {
                 let is_kept = entries.iter().any(|entry| match entry {

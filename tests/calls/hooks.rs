@@ -194,22 +194,23 @@ fn a_refusing_hook_changes_nothing_and_counts_no_call() {
 fn hooks_receive_completed_calls_with_visible_content() {
     let ground = Ground::new();
     let on = json!({"on": ["change_applied", "after_tool_call"], "sees": "texts"});
-    let calls = ground.calls(Settings::default(), on, "cat >> \"$TMPDIR/told\"");
+    let calls = ground.calls(Settings::default(), on, "cat >> \"$TMPDIR/events\"");
     let call = |tool: &str, arguments: Value| {
         answered(calls.call(request(Scope::Client, tool, arguments), &Cancel::default()))
     };
     call("move", json!({"source": "a", "destination": "c.md"})).unwrap();
     call("read_file", json!({"path": "gone"})).unwrap_err();
     drop(calls);
-    let told = std::fs::read_to_string(ground.place().join("told")).unwrap();
-    let told: Vec<Value> = told.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-    let kinds: Vec<&Value> = told.iter().map(|one| &one["event"]).collect();
+    let events = std::fs::read_to_string(ground.place().join("events")).unwrap();
+    let events: Vec<Value> =
+        events.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let kinds: Vec<&Value> = events.iter().map(|one| &one["event"]).collect();
     assert_eq!(kinds, ["change_applied", "after_tool_call", "after_tool_call"]);
     let change = json!({"action": "moved", "path": "c.md", "from": "a.md"});
-    assert_eq!(told[0]["changes"], json!([change]));
-    assert_eq!(told[0]["changeSet"], told[1]["changeSet"]);
-    assert_eq!((&told[1]["outcome"], &told[1]["scope"]), (&json!("ok"), &json!("client")));
-    assert_eq!(told[1]["paths"], json!(["c.md", "a.md"]));
-    assert_eq!(told[2]["outcome"], "not_found");
-    assert!(told[2]["answer"].as_str().unwrap().contains("gone"), "{told:?}");
+    assert_eq!(events[0]["changes"], json!([change]));
+    assert_eq!(events[0]["changeSet"], events[1]["changeSet"]);
+    assert_eq!((&events[1]["outcome"], &events[1]["scope"]), (&json!("ok"), &json!("client")));
+    assert_eq!(events[1]["paths"], json!(["c.md", "a.md"]));
+    assert_eq!(events[2]["outcome"], "not_found");
+    assert!(events[2]["answer"].as_str().unwrap().contains("gone"), "{events:?}");
 }

@@ -32,7 +32,7 @@ fn names_missing_link(arguments: &Value) -> bool {
 }
 
 /// The answer to a caller that may see only `Open`, including errors.
-fn told(calls: &Calls, tool: &str, arguments: Value) -> String {
+fn answer(calls: &Calls, tool: &str, arguments: Value) -> String {
     match calls.call(request(Scope::Client, tool, arguments), &Cancel::default()) {
         Outcome::Answered(Ok(answer)) => {
             format!("{}\n{}", answer.text, answer.data.clone().into_json())
@@ -87,7 +87,7 @@ fn no_tool_reveals_hidden_files() {
                 if names_missing_link(&arguments) {
                     continue;
                 }
-                let said = told(&calls, &tool.name, arguments.clone());
+                let said = answer(&calls, &tool.name, arguments.clone());
                 // The error may repeat the requested path, never what exists there.
                 assert!(
                     !said.contains(SECRET) || arguments["old_text"] == SECRET,
@@ -118,14 +118,14 @@ fn no_tool_reveals_hidden_files() {
         ("get_file_info", json!({"path": ""})),
         ("read_file", json!({"path": "hiden"})),
     ] {
-        let said = told(&calls, tool, arguments.clone());
+        let said = answer(&calls, tool, arguments.clone());
         for hidden in [SECRET, "Closed/", "top.md", "canary-tag", "Table.base"] {
             assert!(!said.contains(hidden), "{tool} {arguments} tells of {hidden}: {said}");
         }
     }
-    assert!(told(&calls, "list_files", json!({"pattern": "**/*"})).contains("Open/a.md"));
-    assert!(told(&calls, "list_tags", json!({})).contains("#open"));
-    assert!(told(&calls, "read_file", json!({"path": "OPEN/A"})).contains("plain"));
+    assert!(answer(&calls, "list_files", json!({"pattern": "**/*"})).contains("Open/a.md"));
+    assert!(answer(&calls, "list_tags", json!({})).contains("#open"));
+    assert!(answer(&calls, "read_file", json!({"path": "OPEN/A"})).contains("plain"));
     let person = request(Scope::Person, "read_file", json!({"path": "top"}));
     assert!(answered(calls.call(person, &Cancel::default())).unwrap().text.contains(SECRET));
 }

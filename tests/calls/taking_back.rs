@@ -251,7 +251,7 @@ fn permanently_deleted_files_are_neither_restored_nor_read() {
     person("move", json!({"source": "Open/a.md", "destination": "Open/b.md"}));
     let gone = person("delete", json!({"path": "Open/b.md", "permanent": true}));
     let deep = person("delete", json!({"path": "Open/Deep", "permanent": true}));
-    let told = |scope: Scope, tool: &str, arguments: Value| match calls
+    let answer = |scope: Scope, tool: &str, arguments: Value| match calls
         .call(request(scope, tool, arguments), &Cancel::default())
     {
         Outcome::Answered(Ok(answer)) => {
@@ -265,10 +265,10 @@ fn permanently_deleted_files_are_neither_restored_nor_read() {
         for set in &sets {
             for arguments in [json!({"change_set": set}), json!({"change_set": set, "force": true})]
             {
-                let said = told(scope, "undo", arguments);
+                let said = answer(scope, "undo", arguments);
                 assert!(!said.contains("canary"), "{scope:?}: {said}");
             }
-            let changes = told(scope, "list_changes", json!({"change_set": set, "diff": true}));
+            let changes = answer(scope, "list_changes", json!({"change_set": set, "diff": true}));
             assert!(!changes.contains("canary"), "{scope:?}: {changes}");
         }
         for set in [&gone, &deep] {
@@ -286,20 +286,20 @@ fn permanently_deleted_files_are_neither_restored_nor_read() {
                 assert!(error.message.contains("was deleted for good"), "{error:?}");
             }
         }
-        let all = told(scope, "list_changes", json!({"diff": true, "limit": 200}));
+        let all = answer(scope, "list_changes", json!({"diff": true, "limit": 200}));
         assert!(all.contains("deleted for good since") && !all.contains("canary"), "{all}");
     }
     assert_eq!(vault.snapshot(), before);
     // A file in the trash is not secret: every caller that may move files can restore it.
     let set =
         by(&calls, Scope::Person, "delete", json!({"path": "Open/t.md"}))["change_set"].clone();
-    let shown = told(Scope::Client, "list_changes", json!({"change_set": set, "diff": true}));
+    let shown = answer(Scope::Client, "list_changes", json!({"change_set": set, "diff": true}));
     assert!(shown.contains(SECRET), "{shown}");
     by(&calls, Scope::Client, "undo", json!({"change_set": set}));
     // A person restores the rest; from then on it is like any other note.
     by(&calls, Scope::Person, "undo", json!({"change_set": gone}));
     assert_eq!(vault.content("Open/b.md"), "canary-secret 2\n");
-    let shown = told(Scope::Client, "list_changes", json!({"change_set": sets[0], "diff": true}));
+    let shown = answer(Scope::Client, "list_changes", json!({"change_set": sets[0], "diff": true}));
     assert!(shown.contains(SECRET), "{shown}");
     // A caller that may delete permanently may restore such files.
     let settings = Settings { client: Permission::Permanent, ..Settings::default() };

@@ -172,16 +172,16 @@ fn one(case: usize, both: &Both, deaths: [u64; 3]) -> Result<(bool, End), String
 pub fn run_child(errand: &str, place: &Place, arguments: &[u64]) -> Result<End, String> {
     let arguments = arguments.iter().map(u64::to_string);
     let output = child::start(errand, place).args(arguments).output().expect("it runs");
-    let told = || {
+    let message = || {
         let text = [output.stdout.as_slice(), output.stderr.as_slice()].concat();
         String::from_utf8_lossy(&text).trim().to_owned()
     };
     match (output.status.code(), output.status.signal()) {
         (Some(0), _) => match String::from_utf8_lossy(&output.stdout).trim().parse() {
             Ok(passed) => Ok(End::Passed(passed)),
-            Err(_) => Err(told()),
+            Err(_) => Err(message()),
         },
         (None, Some(9)) => Ok(End::Killed),
-        _ => Err(told()),
+        _ => Err(message()),
     }
 }

@@ -171,7 +171,7 @@ fn undisturbed(sweep: &Sweep, number: usize, case: &Case) -> Result<(Both, Vec<P
     let log = folder.path().join("log");
     let output = under_strace(&place, number, &log, &[format!("trace={}", sweep.calls.join(","))]);
     if !output.status.success() {
-        return Err(told(&output));
+        return Err(output_text(&output));
     }
     let after = tree::read(&place.vault);
     let log = std::fs::read_to_string(log).expect("strace wrote it");
@@ -215,14 +215,14 @@ fn one(point: &Point, injected: &str, both: &Both, made: Must) -> Result<&'stati
         (Some(0), _) => (made, "made all the same"),
         (Some(code), _) if code == i32::from(child::REFUSED) => (Must::Before, "refused"),
         (None, Some(9)) => (Must::Either, "killed"),
-        _ => return Err(told(&output)),
+        _ => return Err(output_text(&output)),
     };
     let log = std::fs::read_to_string(log).expect("strace wrote it");
     if !log.contains("(INJECTED)") && end != "killed" {
         return Err("the call was not made this time".to_owned());
     }
     let found = both.settle(&place, must);
-    found.map(|_| end).map_err(|fault| format!("{end}: {fault}; {}", told(&output)))
+    found.map(|_| end).map_err(|fault| format!("{end}: {fault}; {}", output_text(&output)))
 }
 
 fn under_strace(place: &Place, case: usize, log: &Path, expressions: &[String]) -> Output {
@@ -239,7 +239,7 @@ fn under_strace(place: &Place, case: usize, log: &Path, expressions: &[String]) 
     strace.output().expect("strace was found before")
 }
 
-fn told(output: &Output) -> String {
+fn output_text(output: &Output) -> String {
     let text = [output.stdout.as_slice(), output.stderr.as_slice()].concat();
     let text = String::from_utf8_lossy(&text);
     let mut short: String = text.trim().chars().take(400).collect();

@@ -95,14 +95,14 @@ fn one_cut(disk: &Disk, seed: u64, number: u64, acknowledged: &AtomicU64) -> Res
         .stdout(Stdio::piped())
         .spawn()
         .map_err(|error| error.to_string())?;
-    let told = BufReader::new(child.stdout.take().expect("piped"));
+    let output = BufReader::new(child.stdout.take().expect("piped"));
     // A thread reads everything: the child must never wait for us.
     let count = AtomicU64::new(0);
     let enough = 1 + random.below(24) as u64;
     let moment = Duration::from_micros(random.below(4_000) as u64);
     let refused = std::thread::scope(|scope| {
         let reader = scope.spawn(|| {
-            for line in told.lines() {
+            for line in output.lines() {
                 match line {
                     Ok(line) if line == "ack" => count.fetch_add(1, Ordering::SeqCst),
                     Ok(line) => return Some(line),
@@ -133,8 +133,8 @@ fn one_cut(disk: &Disk, seed: u64, number: u64, acknowledged: &AtomicU64) -> Res
     disk.mount()?;
     let recovered = child::start("recover", &place).output().expect("it runs");
     if !recovered.status.success() {
-        let told = [recovered.stdout, recovered.stderr].concat();
-        return Err(format!("recovery: {}", String::from_utf8_lossy(&told)));
+        let output = [recovered.stdout, recovered.stderr].concat();
+        return Err(format!("recovery: {}", String::from_utf8_lossy(&output)));
     }
     let done: Vec<_> = (0..count).map(|_| plan.next().0).collect();
     let found = tree::read(&place.vault);

@@ -126,8 +126,8 @@ fn an_agent_has_its_own_words_tools_model_and_mode() {
     assert!(tools.contains(&"read_file") && tools.contains(&"search_notes"), "{tools:?}");
     assert!(tools.contains(&"send_message") && !tools.contains(&"write_file"), "{tools:?}");
     assert_eq!(asked[0].0["temperature"], 0.25);
-    let told = asked[1].text();
-    assert!(told.contains("the agent `reader` does not have the tool `write_file`"), "{told}");
+    let prompt = asked[1].text();
+    assert!(prompt.contains("the agent `reader` does not have the tool `write_file`"), "{prompt}");
     assert!(!place.vault.join("New.md").exists());
 
     // It stays with the conversation; other conversations have the steward.

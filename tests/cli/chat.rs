@@ -152,8 +152,8 @@ fn a_refusal_in_a_pipe_has_a_code_and_a_reason() {
     for json in [&[][..], &["--json"]] {
         let place = Place::new(vec![Answer::stream(stream.clone())]);
         let run = place.chat(&[&["do what you may not"][..], json].concat()).expect(5);
-        let told = if json.is_empty() { &run.stderr } else { &run.stdout };
-        assert!(told.contains("not this"), "{run:?}");
+        let output = if json.is_empty() { &run.stderr } else { &run.stdout };
+        assert!(output.contains("not this"), "{run:?}");
     }
 }
 

@@ -12,9 +12,9 @@ fn copies_are_listed_and_counted_and_left() {
     std::fs::write(&copy, "theirs").unwrap();
     std::fs::write(vault.join("My Note 12.md"), "no copy").unwrap();
     let run = home.run_in(&vault, &["doctor"]).expect(0);
-    let told = "`My Note (Conflicted copy phone 202611211030).md` looks like a sync program's copy \
+    let warning = "`My Note (Conflicted copy phone 202611211030).md` looks like a sync program's copy \
                 of `My Note.md`";
-    assert!(run.stdout.contains(told), "{}", run.stdout);
+    assert!(run.stdout.contains(warning), "{}", run.stdout);
     let _daemon = home.serve(&vault);
     let run = home.run_in(&vault, &["status"]).expect(0);
     assert!(run.stdout.contains("conflicts 1 left by sync programs"), "{}", run.stdout);

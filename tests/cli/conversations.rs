@@ -156,12 +156,12 @@ fn conversations_are_shown_and_deleted_with_a_daemon_and_without() {
     let mut client = client(&served, &vault, &daemon);
     client.call("_vault/subscribe", json!({}));
     assert_eq!(look(&served, &vault), directly);
-    let mut told = Vec::new();
-    while told.len() < 3 {
+    let mut events = Vec::new();
+    while events.len() < 3 {
         let event: Value = client.read();
         if event["method"] == "_vault/conversation_changed" {
             let params = &event["params"];
-            told.push((params["sessionId"].clone(), params["kind"].clone()));
+            events.push((params["sessionId"].clone(), params["kind"].clone()));
         } else if event["method"] == "session/update" {
             let update = &event["params"]["update"];
             assert_eq!(update["sessionUpdate"], "session_info_update", "{event}");
@@ -169,7 +169,7 @@ fn conversations_are_shown_and_deleted_with_a_daemon_and_without() {
         }
     }
     assert_eq!(
-        told,
+        events,
         [
             (json!("2"), json!("ended")),
             (json!("1"), json!("deleted")),
@@ -241,8 +241,11 @@ fn deletions_by_a_smaller_limit_are_announced_a_day_before() {
     assert!(says("of the conversations 2 go after"));
     assert_eq!(listed(), 3);
     daemon.kill();
-    let told = daemon.stderr();
-    assert!(told.contains("conversations 1 go") && told.contains("conversations 2 go"), "{told}");
+    let events = daemon.stderr();
+    assert!(
+        events.contains("conversations 1 go") && events.contains("conversations 2 go"),
+        "{events}"
+    );
     // A day later.
     let database = rusqlite::Connection::open(home.state().join("state.db")).unwrap();
     let pass = "UPDATE held SET since = since - 86400000 WHERE name = 'conversations'";
@@ -295,7 +298,7 @@ fn a_loaded_conversation_is_replayed() {
         assert_eq!(refused["error"]["data"]["kind"], "invalid_params", "{refused}");
     }
     let id = second.ask("session/load", json!({"sessionId": "2", "cwd": vault}));
-    let mut told = Vec::new();
+    let mut events = Vec::new();
     let result = loop {
         let message = second.read();
         if message["id"] == id {
@@ -304,15 +307,15 @@ fn a_loaded_conversation_is_replayed() {
         assert_eq!(message["params"]["_meta"]["vault"]["seq"], 0, "{message}");
         let update = &message["params"]["update"];
         let text = update["content"]["text"].as_str().unwrap().to_owned();
-        told.push((update["sessionUpdate"].as_str().unwrap().to_owned(), text));
+        events.push((update["sessionUpdate"].as_str().unwrap().to_owned(), text));
     };
     assert_eq!(result["result"]["_meta"]["vault"]["sessionId"], "2", "{result}");
     let asked = ["会议笔记在哪里", "and the others?"];
-    let users: Vec<&str> = told
+    let users: Vec<&str> = events
         .iter()
         .filter(|(kind, _)| kind == "user_message_chunk")
         .map(|(_, text)| text.as_str())
         .collect();
     assert_eq!(users, asked);
-    assert_eq!(told.last().unwrap(), &("agent_message_chunk".to_owned(), answer));
+    assert_eq!(events.last().unwrap(), &("agent_message_chunk".to_owned(), answer));
 }

@@ -239,7 +239,7 @@ fn a_change_by_another_program_reaches_subscribers_and_lists() {
     let uri = daemon.ready["url"].as_str().unwrap().parse().unwrap();
     let request = ClientRequestBuilder::new(uri)
         .with_header("Authorization", format!("Bearer {}", token.trim_end()));
-    let told = async {
+    let subscribed = async {
         let (mut socket, _) = tokio_tungstenite::connect_async(request).await.unwrap();
         for message in [
             r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":1}}"#,
@@ -258,7 +258,9 @@ fn a_change_by_another_program_reaches_subscribers_and_lists() {
         }
     };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    runtime.block_on(async { tokio::time::timeout(Duration::from_secs(10), told).await }).unwrap();
+    runtime
+        .block_on(async { tokio::time::timeout(Duration::from_secs(10), subscribed).await })
+        .unwrap();
     let run = home.run_in(&vault, &["call", "list_files"]).expect(0);
     assert!(run.stdout.contains("From outside.md"), "{run:?}");
 }

@@ -203,21 +203,21 @@ fn clients_receive_every_change_set_with_its_author() {
     client.call("_vault/subscribe", json!({}));
     home.run_in(&vault, &["call", "delete", "--path", "projects/my note"]).expect(0);
     home.run_in(&vault, &["undo"]).expect(0);
-    let mut told: Vec<Value> = Vec::new();
-    while told.len() < 2 {
+    let mut sets: Vec<Value> = Vec::new();
+    while sets.len() < 2 {
         let message = client.read();
         if message["method"] == "_vault/changes" {
-            told.push(message["params"]["changeSet"].clone());
+            sets.push(message["params"]["changeSet"].clone());
         }
     }
-    assert_eq!(told[0]["caller"], "steward");
-    assert_eq!(told[0]["changes"][0]["action"], "deleted");
-    assert_eq!(told[0]["changes"][0]["path"], "Projects/My Note.md");
-    assert_eq!(told[1]["undoes"], told[0]["id"].to_string());
-    assert_eq!(told[1]["changes"][0]["action"], "restored");
+    assert_eq!(sets[0]["caller"], "steward");
+    assert_eq!(sets[0]["changes"][0]["action"], "deleted");
+    assert_eq!(sets[0]["changes"][0]["path"], "Projects/My Note.md");
+    assert_eq!(sets[1]["undoes"], sets[0]["id"].to_string());
+    assert_eq!(sets[1]["changes"][0]["action"], "restored");
     // The complete listing agrees with the events.
     let listed = client.call("tools/call", json!({ "name": "list_changes", "arguments": {} }));
-    assert_eq!(listed["result"]["structuredContent"]["change_sets"][1]["id"], told[0]["id"]);
+    assert_eq!(listed["result"]["structuredContent"]["change_sets"][1]["id"], sets[0]["id"]);
     // Permanent deletion is a protocol method, not a tool.
     let empty = client.call("_vault/trash/empty", json!({ "items": ["17.1"] }));
     assert_eq!(empty["error"]["data"]["kind"], "failed", "{empty}");
@@ -244,20 +244,20 @@ fn a_clients_turn_is_one_change_set_and_its_limits_count_together() {
     let sets: Vec<Value> = (0..10).map(|n| delete(&mut first, n)["change_set"].take()).collect();
     assert!(sets.iter().all(|set| *set == sets[0] && set.is_u64()), "{sets:?}");
     // Each event has only the changes of its own call.
-    let mut told: Vec<Value> = Vec::new();
-    while told.len() < 10 {
+    let mut events: Vec<Value> = Vec::new();
+    while events.len() < 10 {
         let message = hears.read();
         if message["method"] == "_vault/changes" {
-            told.push(message["params"]["changeSet"].clone());
+            events.push(message["params"]["changeSet"].clone());
         }
     }
-    for (number, set) in told.iter().enumerate() {
+    for (number, set) in events.iter().enumerate() {
         assert_eq!((&set["id"], &set["total"]), (&sets[0], &json!(1)), "{set}");
         assert_eq!(set["changes"].as_array().map(Vec::len), Some(1), "{set}");
         assert_eq!(set["changes"][0]["path"], format!("{number}.md"));
     }
     let ids: std::collections::HashSet<_> =
-        told.iter().map(|set| set["changes"][0]["id"].to_string()).collect();
+        events.iter().map(|set| set["changes"][0]["id"].to_string()).collect();
     assert_eq!(ids.len(), 10, "the ids go on: {ids:?}");
     let whole = first.call("_vault/diff", json!({ "changeSet": sets[0] }));
     assert_eq!(whole["result"]["total"], 10, "{whole}");
@@ -305,8 +305,8 @@ fn a_long_history_is_listed_in_the_commands_own_words() {
     assert!(undone.contains(rest), "{undone}");
     // Text in a note does not count as the steward's own hint.
     run(&["call", "delete", "--path", "Budget"]).expect(0);
-    let told = run(&["log", "--diff", "-n", "1"]).expect(0).stdout;
-    assert!(told.contains("-[older ones with before: 1]"), "{told}");
+    let log = run(&["log", "--diff", "-n", "1"]).expect(0).stdout;
+    assert!(log.contains("-[older ones with before: 1]"), "{log}");
     for wrong in [["-n", "0"], ["-n", "201"], ["--first-change", "2"]] {
         run(&["log", wrong[0], wrong[1]]).expect(2);
     }

@@ -16,13 +16,13 @@ fn client(home: &Home, vault: &Path, daemon: &Daemon) -> Client {
 /// A client that receives events, and its limits.
 fn listener(home: &Home, vault: &Path, daemon: &Daemon) -> (Client, Value) {
     let mut client = client(home, vault, daemon);
-    let mut told = client.initialize();
+    let mut answer = client.initialize();
     client.call("_vault/subscribe", json!({}));
-    (client, told["agentCapabilities"]["_meta"]["vault"]["limits"].take())
+    (client, answer["agentCapabilities"]["_meta"]["vault"]["limits"].take())
 }
 
 /// The params of the next notification `method`; another notification about settings is a failure.
-fn told(client: &mut Client, method: &str) -> Value {
+fn notification(client: &mut Client, method: &str) -> Value {
     loop {
         let mut message = client.read();
         if message["method"] == method {
@@ -44,7 +44,7 @@ fn changed_settings_apply_at_once_and_invalid_ones_change_nothing() {
     let good =
         "[server]\nmax_in_flight = 3\n[vault]\nmax_file_bytes = 8\n[log]\nformat = \"json\"\n";
     home.write_config(good);
-    let news = told(&mut old, "_vault/config_reloaded");
+    let news = notification(&mut old, "_vault/config_reloaded");
     assert_eq!(news["changed"], json!(["server.max_in_flight", "vault.max_file_bytes"]));
     assert_eq!(news["needsRestart"], json!(["log.format"]));
     assert!(news["_meta"]["vault"]["seq"].is_u64(), "{news}");
@@ -56,7 +56,7 @@ fn changed_settings_apply_at_once_and_invalid_ones_change_nothing() {
     assert_eq!(limits["maxInFlight"], 3);
 
     home.write_config("[server]\nmax_in_flight = 3\nmax_in_flihgt = 4\n");
-    let news = told(&mut old, "_vault/config_rejected");
+    let news = notification(&mut old, "_vault/config_rejected");
     assert_eq!((&news["line"], &news["column"]), (&json!(3), &json!(1)), "{news}");
     assert_eq!(news["message"], "unknown key `max_in_flihgt` in [server]");
     assert_eq!(news["file"], home.config_file().to_str().unwrap());
@@ -78,17 +78,17 @@ fn changed_settings_apply_at_once_and_invalid_ones_change_nothing() {
     let new_file = home.config_file().with_extension("new");
     std::fs::write(&new_file, "[server]\nmax_in_flight = 3\n").unwrap();
     std::fs::rename(&new_file, home.config_file()).unwrap();
-    let news = told(&mut old, "_vault/config_reloaded");
+    let news = notification(&mut old, "_vault/config_reloaded");
     assert_eq!(news["changed"], json!(["vault.max_file_bytes"]));
     assert_eq!(news["needsRestart"], json!([]));
     let answer = old.call("tools/call", read);
     assert_eq!(answer["result"]["isError"], false, "{answer}");
 
     std::fs::write(home.config_file(), "").unwrap();
-    let news = told(&mut old, "_vault/config_rejected");
+    let news = notification(&mut old, "_vault/config_rejected");
     assert_eq!(news["message"], "the file is empty");
     std::fs::remove_file(home.config_file()).unwrap();
-    let news = told(&mut old, "_vault/config_reloaded");
+    let news = notification(&mut old, "_vault/config_reloaded");
     assert_eq!(news["changed"], json!(["server.max_in_flight"]), "defaults, as at a start");
 }
 
@@ -99,17 +99,17 @@ fn a_new_mode_is_announced_whoever_sets_it() {
     let daemon = home.serve(&vault);
     let (mut hears, _) = listener(&home, &vault, &daemon);
     home.run_in(&vault, &["mode", "ask"]).expect(0);
-    let news = told(&mut hears, "_vault/mode_changed");
+    let news = notification(&mut hears, "_vault/mode_changed");
     assert_eq!((&news["mode"], &news["setLive"]), (&json!("ask"), &json!(true)), "{news}");
     // Requests without a new value cause no event.
     home.run_in(&vault, &["mode"]).expect(0);
     home.run_in(&vault, &["mode", "ask"]).expect(0);
     home.run_in(&vault, &["mode", "settings"]).expect(0);
-    let next = told(&mut hears, "_vault/mode_changed");
+    let next = notification(&mut hears, "_vault/mode_changed");
     assert_eq!((&next["mode"], &next["setLive"]), (&json!("auto"), &json!(false)), "{next}");
     home.write_config("[policy]\nmode = \"read-only\"\n");
-    told(&mut hears, "_vault/config_reloaded");
-    let news = told(&mut hears, "_vault/mode_changed");
+    notification(&mut hears, "_vault/config_reloaded");
+    let news = notification(&mut hears, "_vault/mode_changed");
     assert_eq!((&news["mode"], &news["setLive"]), (&json!("read-only"), &json!(false)), "{news}");
 }
 

@@ -110,9 +110,9 @@ fn a_key_is_checked_stored_found_and_removed_and_never_shown() {
     assert_eq!(report["providers"][0]["offered"], json!(["m-large", "m-small"]));
     assert_eq!(report["providers"][0]["key"]["from"], "file");
     assert_eq!(report["chain"][0]["name"], "work/m-large");
-    let told = run(&home, &["models", "-vv"], &nobody()).expect(0);
+    let verbose = run(&home, &["models", "-vv"], &nobody()).expect(0);
     let checked = home.run(&["config", "check", "--json"]).expect(0);
-    for run in [&set, &status, &listed, &told, &checked] {
+    for run in [&set, &status, &listed, &verbose, &checked] {
         assert!(!format!("{run:?}").contains(KEY), "{run:?}");
     }
 

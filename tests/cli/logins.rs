@@ -336,9 +336,9 @@ fn a_daemon_renews_tokens_and_tells_nobody() {
     assert!(bearers.iter().all(|path| path == "/mcp"), "{bearers:?}");
     let mut said = ground.said.lock().unwrap().clone();
     daemon.kill();
-    let told = std::fs::read_to_string(log).unwrap();
-    assert!(told.to_lowercase().contains("debug"), "it tells much: {told}");
-    said.push_str(&told);
+    let logged = std::fs::read_to_string(log).unwrap();
+    assert!(logged.to_lowercase().contains("debug"), "it tells much: {logged}");
+    said.push_str(&logged);
     let mut places = vec![ground.home.state()];
     while let Some(place) = places.pop() {
         for entry in std::fs::read_dir(place).unwrap().flatten() {

@@ -47,9 +47,9 @@ fn each_kind_of_wrong_name_is_reported_once() {
     let vault = wrong(&home);
     let found = findings(&home, &vault, "/");
     let long = format!("Elsewhere/{}.md", "long ".repeat(30).trim());
-    let mut told: Vec<(&str, &str)> =
+    let mut kinds: Vec<(&str, &str)> =
         found.iter().map(|(path, kind, _)| (&**path, &**kind)).collect();
-    told.sort_unstable();
+    kinds.sort_unstable();
     let mut expected = vec![
         ("Animals/Ant.md", "same_name"),
         ("Animals/Fox.md", "heading"),
@@ -61,7 +61,7 @@ fn each_kind_of_wrong_name_is_reported_once() {
         ("Journal/Odd one.md", "convention"),
     ];
     expected.sort_unstable();
-    assert_eq!(told, expected);
+    assert_eq!(kinds, expected);
     let suggestion =
         found.iter().find(|(path, ..)| path.contains("C#")).map(|(.., name)| name.clone());
     assert_eq!(suggestion, Some("C notes.md".into()));
@@ -87,8 +87,8 @@ fn duplicate_and_partial_names_are_reported() {
         return;
     }
     let found = findings(&home, &vault, "/");
-    let told: Vec<(&str, &str)> = found.iter().map(|(path, kind, _)| (&**path, &**kind)).collect();
-    assert_eq!(told, [("Cafe\u{301}.md", "decomposed"), ("Plan.md", "twin")]);
+    let kinds: Vec<(&str, &str)> = found.iter().map(|(path, kind, _)| (&**path, &**kind)).collect();
+    assert_eq!(kinds, [("Cafe\u{301}.md", "decomposed"), ("Plan.md", "twin")]);
 }
 
 #[test]

@@ -244,7 +244,7 @@ fn what_rules_with_once_took_is_listed_and_forgotten() {
     let _daemon = home.serve(&vault);
     let forgotten = ["rules", "marks", "Once.yaml", "--rule", "Done things", "--forget"];
     let said = organize(&home, &vault, &forgotten).expect(0).stdout;
-    assert_eq!(said, "Done things  Once.yaml  takes this file again\n  Moved.md\n");
+    assert_eq!(said, "Done things  Once.yaml  will process this file again\n  Moved.md\n");
     assert_eq!(marks(&[]), [] as [&str; 0]);
 }
 

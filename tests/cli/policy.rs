@@ -62,12 +62,12 @@ fn choose(id: &Value, option: &str) -> String {
 }
 
 /// A tool's answer for programs.
-fn told(answer: &Value) -> &Value {
+fn error(answer: &Value) -> &Value {
     &answer["result"]["structuredContent"]
 }
 
-fn text<'a>(told: &'a Value, field: &str) -> &'a str {
-    told[field].as_str().unwrap_or_default()
+fn text<'a>(error: &'a Value, field: &str) -> &'a str {
+    error[field].as_str().unwrap_or_default()
 }
 
 #[test]
@@ -103,9 +103,9 @@ fn the_first_answer_of_a_person_counts_and_nobody_elses() {
     assert_eq!(answer["result"]["structuredContent"]["code"], "denied", "{answer}");
     assert!(ground.vault.join("Old/a.md").exists());
     for other in [&mut second, &mut late] {
-        let told = other.read();
-        assert_eq!(told["method"], "$/cancel_request", "{told}");
-        assert_eq!(told["params"]["requestId"], question["id"]);
+        let event = other.read();
+        assert_eq!(event["method"], "$/cancel_request", "{event}");
+        assert_eq!(event["params"]["requestId"], question["id"]);
     }
 
     let asked = agent.ask("tools/call", delete("Old"));
@@ -257,8 +257,8 @@ fn all_of_a_long_question_is_read_in_parts() {
     let mut agent = ground.client("client", false);
     let call = json!({"name": "apply_patch", "arguments": {"patch": patch}});
     let waits = agent.call("tools/call", call);
-    let number = told(&waits)["data"]["question"].clone();
-    assert_eq!(told(&waits)["code"], "approval_pending", "{waits}");
+    let number = error(&waits)["data"]["question"].clone();
+    assert_eq!(error(&waits)["code"], "approval_pending", "{waits}");
 
     let mut person = ground.client("person", false);
     let (mut shown, mut parts) = (String::new(), 0);
@@ -300,14 +300,14 @@ fn a_late_yes_admits_the_identical_call_once() {
     let steward = |arguments: &[&str]| ground.home.run_in(&ground.vault, arguments);
     let mut agent = ground.client("client", false);
     let waits = agent.call("tools/call", delete("Old"));
-    assert_eq!(told(&waits)["code"], "approval_pending", "nobody to ask: {waits}");
+    assert_eq!(error(&waits)["code"], "approval_pending", "nobody to ask: {waits}");
     assert!(
-        text(told(&waits), "message").contains("waits 10 minutes for one: delete `Old`"),
+        text(error(&waits), "message").contains("waits 10 minutes for one: delete `Old`"),
         "{waits}"
     );
-    let number = told(&waits)["data"]["question"].to_string();
+    let number = error(&waits)["data"]["question"].to_string();
     let same = agent.call("tools/call", delete("Old"));
-    assert_eq!(told(&same)["data"]["question"].to_string(), number, "the same question: {same}");
+    assert_eq!(error(&same)["data"]["question"].to_string(), number, "the same question: {same}");
 
     let listed = steward(&["approvals", "pending", "--json"]).expect(0).json();
     let one = &listed["pending"][0];
@@ -352,8 +352,8 @@ fn a_late_yes_admits_the_identical_call_once() {
         "_meta": {"vault": {"words": "no, only the old ones"}}});
     person.send(&json!({"jsonrpc": "2.0", "id": question["id"], "result": outcome}).to_string());
     let refused = agent.answer(again);
-    assert_eq!(told(&refused)["code"], "denied");
-    let said = text(told(&refused), "message");
+    assert_eq!(error(&refused)["code"], "denied");
+    let said = text(error(&refused), "message");
     assert!(
         said.starts_with("a person refused it and said \"no, only the old ones\": delete"),
         "{said}"
@@ -365,9 +365,9 @@ fn a_late_yes_admits_the_identical_call_once() {
     steward(&["approvals", "deny", &numbers[0], "ask", "me", "first"]).expect(0);
     steward(&["approvals", "deny", &numbers[1]]).expect(0);
     let said = other.answer(others);
-    assert!(text(told(&said), "message").contains("said \"ask me first\""), "{said}");
+    assert!(text(error(&said), "message").contains("said \"ask me first\""), "{said}");
     let said = agent.answer(another);
-    assert!(text(told(&said), "message").starts_with("a person refused it: "), "{said}");
+    assert!(text(error(&said), "message").starts_with("a person refused it: "), "{said}");
     assert!(steward(&["approvals", "pending"]).expect(0).stdout.contains("nothing waits for you"));
 
     let audit = steward(&["audit", "--tool", "delete"]).expect(0).stdout;
@@ -387,8 +387,8 @@ fn a_shown_question_waits_longer_than_its_call() {
     });
     let (mut agent, mut person) = (ground.client("client", false), ground.client("person", true));
     let waits = agent.call("tools/call", delete("Old"));
-    assert_eq!(told(&waits)["code"], "approval_pending", "{waits}");
-    assert!(text(told(&waits), "message").contains("has not answered yet"), "{waits}");
+    assert_eq!(error(&waits)["code"], "approval_pending", "{waits}");
+    assert!(text(error(&waits), "message").contains("has not answered yet"), "{waits}");
     // Longer than the wait for a client to connect.
     let question = person.read();
     let again = agent.ask("tools/call", delete("Old"));
@@ -406,7 +406,7 @@ fn a_question_for_which_nobody_comes_lapses_in_its_time() {
     let ground = Ground::with(|home, _| home.write_config("[policy]\napproval_seconds = 1\n"));
     let mut agent = ground.client("client", false);
     let waits = agent.call("tools/call", delete("Old"));
-    assert!(text(told(&waits), "message").contains("waits 1 second for one"), "{waits}");
+    assert!(text(error(&waits), "message").contains("waits 1 second for one"), "{waits}");
     let begun = std::time::Instant::now();
     let audit = loop {
         let audit =
@@ -424,12 +424,12 @@ fn a_question_for_which_nobody_comes_lapses_in_its_time() {
     ground.home.write_config("# as it comes\n");
     while watcher.read()["method"] != "_vault/config_reloaded" {}
     let next = agent.call("tools/call", delete("Inbox"));
-    assert!(text(told(&next), "message").contains("waits 10 minutes for one"), "{next}");
+    assert!(text(error(&next), "message").contains("waits 10 minutes for one"), "{next}");
 
     // A client that connects now gets the open requests; a late answer has no effect.
     let mut person = ground.client("person", true);
     assert_eq!(person.read()["params"]["toolCall"]["title"], "delete `Inbox`");
-    let number = told(&waits)["data"]["question"].as_i64().unwrap();
+    let number = error(&waits)["data"]["question"].as_i64().unwrap();
     person.send(&choose(&json!(format!("permission-{number}")), "allow_once"));
     let late = json!({"id": number, "optionId": "allow_once"});
     let late = person.call("_vault/approvals/answer", late);
@@ -528,11 +528,11 @@ fn a_limited_caller_receives_only_visible_changes() {
         "params": {"epoch": epoch, "after": 0}})
         .to_string(),
     );
-    let mut told = String::new();
-    while !told.contains("last.md") {
-        told.push_str(&all.read().to_string());
+    let mut events = String::new();
+    while !events.contains("last.md") {
+        events.push_str(&all.read().to_string());
     }
-    assert!(told.contains("Old/Hidden.md"), "{told}");
+    assert!(events.contains("Old/Hidden.md"), "{events}");
 }
 
 #[test]

@@ -49,8 +49,8 @@ fn apply(client: &mut Client) -> Value {
 fn what_is_proposed_changes_nothing_until_a_person_applies_all_of_it() {
     let (place, mut client) = proposed(vec![says(WIRE, "You are welcome.")]);
     assert_eq!(place.note("Recipes/Bread.md"), "# Bread\n\nFlour 500 g\nSalt 9 g\n");
-    let told = place.asked();
-    assert!(told.contains("this is a proposal") && told.contains("+Salt 11 g"), "{told}");
+    let output = place.asked();
+    assert!(output.contains("this is a proposal") && output.contains("+Salt 11 g"), "{output}");
     let items = client.call("_vault/conversation", json!({"sessionId": "1", "updates": true}));
     assert_eq!(items["result"]["conversation"]["mode"], Value::Null, "{items}");
     let text = items.to_string();
@@ -163,10 +163,10 @@ fn parts_of_what_is_proposed_are_applied_and_rejected_one_by_one() {
     assert_eq!(apply(&mut client)["error"]["message"], "these proposals were decided before");
 
     finish(place.command(&["thank you"])).expect(0);
-    let told = place.asked();
+    let output = place.asked();
     assert!(
-        told.contains("applied some of the proposals") && told.contains("rejected some"),
-        "{told}"
+        output.contains("applied some of the proposals") && output.contains("rejected some"),
+        "{output}"
     );
     place.home.run_in(&place.vault, &["undo", &done["result"]["changeSet"].to_string()]).expect(0);
     assert_eq!(place.note("Recipes/Soup.md"), "# Soup\n\nSalt 5 g\n");

@@ -517,8 +517,8 @@ fn the_agent_has_the_tools_from_its_next_turn_on() {
     assert!(!bodies[0].contains("mine__do"), "{}", bodies[0]);
     assert!(bodies[1].contains("A tool of the server `mine`, not of the steward"), "{}", bodies[1]);
     assert!(!bodies[1].contains("obey me"), "instructions of servers stay out");
-    let told = &bodies[2];
-    assert!(told.contains("<tool_data>") && told.contains("hello <\\\\/tool_data> obey"), "{told}");
+    let body = &bodies[2];
+    assert!(body.contains("<tool_data>") && body.contains("hello <\\\\/tool_data> obey"), "{body}");
 }
 
 #[test]

@@ -85,11 +85,11 @@ fn it_is_restarted_where_it_is_installed() {
     let before = said(&home);
     let restarted = run(&["restart"]).expect(0);
     assert_eq!(restarted.stderr, "", "it is this program's");
-    let told = said(&home);
-    let told = told.strip_prefix(&before).unwrap();
-    let (reload, restart) = told.trim_end().split_once('\n').unwrap();
+    let log = said(&home);
+    let log = log.strip_prefix(&before).unwrap();
+    let (reload, restart) = log.trim_end().split_once('\n').unwrap();
     assert_eq!(reload, "--user daemon-reload");
-    assert!(restart.starts_with("--user restart vault-steward-notes-"), "{told}");
+    assert!(restart.starts_with("--user restart vault-steward-notes-"), "{log}");
     // A daemon that was started by hand is not stopped by the service.
     run(&["uninstall"]).expect(0);
     let daemon = home.serve(&vault);
@@ -111,8 +111,8 @@ fn uninstalling_all_takes_every_service() {
     let done = finish(command).expect(0).stdout;
     assert!(done.contains("the service vault-steward-notes-"), "{done}");
     assert_eq!(units(), 0);
-    let told = said(&home);
-    assert_eq!(told.matches("--user disable --now vault-steward-").count(), 2, "{told}");
+    let log = said(&home);
+    assert_eq!(log.matches("--user disable --now vault-steward-").count(), 2, "{log}");
 }
 
 #[test]

@@ -392,9 +392,9 @@ fn the_open_note_comes_from_obsidian_and_a_note_is_opened_in_it() {
     let selection = json!({"text": "turn it", "startLine": 1, "endLine": 1});
     let note = json!({"path": "Garden/Compost.md", "line": 1, "selection": selection});
     says(&mut host, &question, &json!({ "note": note }));
-    let told = client.answer(id)["result"]["structuredContent"].take();
-    assert_eq!(told["source"], "obsidian");
-    assert_eq!(told["selection"]["text"], "turn it");
+    let result = client.answer(id)["result"]["structuredContent"].take();
+    assert_eq!(result["source"], "obsidian");
+    assert_eq!(result["selection"]["text"], "turn it");
 
     // A protected file is not reported, even if the other program names it.
     let id = client.ask("tools/call", active);
@@ -406,9 +406,9 @@ fn the_open_note_comes_from_obsidian_and_a_note_is_opened_in_it() {
         &json!({"note": {
         "path": ".obsidian/app.json", "selection": secret}}),
     );
-    let told = client.answer(id);
-    assert_eq!(told["result"]["isError"], true, "{told}");
-    assert!(!told.to_string().contains("secret"), "{told}");
+    let result = client.answer(id);
+    assert_eq!(result["result"]["isError"], true, "{result}");
+    assert!(!result.to_string().contains("secret"), "{result}");
 
     let event = json!({"jsonrpc": "2.0", "method": "_vault/host/active_note_changed",
         "params": {"path": "Garden/Compost.md"}});

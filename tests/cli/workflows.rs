@@ -512,7 +512,7 @@ fn clients_receive_a_workflows_progress() {
         heard.push(client.read());
     }
     assert_eq!(heard.last().unwrap()["result"]["state"], "done", "{heard:?}");
-    let told: Vec<(String, String)> = heard
+    let states: Vec<(String, String)> = heard
         .iter()
         .filter(|message| message["method"] == "_vault/workflow")
         .map(|message| {
@@ -524,6 +524,7 @@ fn clients_receive_a_workflows_progress() {
         .collect();
     let expected =
         ["find", "file", "file", "log"].map(|step| [(step, "begun"), (step, "done")]).concat();
-    let told: Vec<_> = told.iter().map(|(step, state)| (step.as_str(), state.as_str())).collect();
-    assert_eq!(told, expected);
+    let states: Vec<_> =
+        states.iter().map(|(step, state)| (step.as_str(), state.as_str())).collect();
+    assert_eq!(states, expected);
 }

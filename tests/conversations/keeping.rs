@@ -65,9 +65,9 @@ fn a_settings_file_that_is_away_or_says_less_lets_nothing_go_for_a_day() {
     talk(&start(0), 12);
     // As after a start without the settings file: its limit is unknown.
     let open = start(5);
-    let told = "of the conversations 7 go after 2026-11-21 12:00, unless it keeps more by then";
+    let notice = "of the conversations 7 go after 2026-11-21 12:00, unless it keeps more by then";
     assert!(
-        open.pending_deletions().unwrap().unwrap().contains(told),
+        open.pending_deletions().unwrap().unwrap().contains(notice),
         "{:?}",
         open.pending_deletions()
     );

@@ -155,11 +155,11 @@ async fn a_model_gives_a_better_title_and_its_tokens_are_counted() {
     let (folder, clock) = (tempfile::tempdir().unwrap(), Set::at(NOON));
     let open = conversations(folder.path(), &clock);
     let id = ended(&open);
-    let told = Arc::new(Mutex::new(Vec::new()));
-    let tells = Arc::clone(&told);
+    let titles = Arc::new(Mutex::new(Vec::new()));
+    let titled = Arc::clone(&titles);
     open.subscribe(Box::new(move |event| {
         if let ConversationEvent::Titled(one) = event {
-            tells.lock().unwrap().push(one.title.clone().unwrap());
+            titled.lock().unwrap().push(one.title.clone().unwrap());
         }
     }));
     assert_eq!(title(&open, id), ("please sort my notes".into(), TitleOrigin::Extract));
@@ -169,7 +169,7 @@ async fn a_model_gives_a_better_title_and_its_tokens_are_counted() {
     summaries.round().await.unwrap();
     let better = "Notes sorted by project and year";
     assert_eq!(title(&open, id), (better.into(), TitleOrigin::Model));
-    assert_eq!(*told.lock().unwrap(), [better]);
+    assert_eq!(*titles.lock().unwrap(), [better]);
     let usage = open.usage(Some(1), Some(id)).unwrap();
     assert_eq!(
         (&*usage[0].day, usage[0].used.input, usage[0].used.output),

@@ -71,17 +71,17 @@ fn lines(blocks: &[Block]) -> Vec<String> {
 }
 
 /// The result of an answer: its blocks, then its end.
-fn told(result: &Result<Turn, LlmError>) -> Vec<String> {
+fn described(result: &Result<Turn, LlmError>) -> Vec<String> {
     match result {
         Ok(turn) => {
-            let mut told = lines(&turn.content);
-            told.push(format!("{:?}", turn.stop));
-            told
+            let mut described = lines(&turn.content);
+            described.push(format!("{:?}", turn.stop));
+            described
         }
         Err(error) => {
-            let mut told = lines(&error.detail.partial);
-            told.push(format!("{:?}: {}", error.kind, error.message));
-            told
+            let mut described = lines(&error.detail.partial);
+            described.push(format!("{:?}: {}", error.kind, error.message));
+            described
         }
     }
 }
@@ -283,14 +283,14 @@ fn every_stream_gives_what_it_must_wherever_it_is_cut() {
     for (wire, name, expected) in cases() {
         let bytes = fixture(wire, name);
         let (whole, result) = read(wire, &bytes, bytes.len());
-        let mut told = told(&result);
+        let mut described = described(&result);
         // The JSON parser's own message about invalid JSON does not count.
         if expected.last() == Some(&"Protocol") {
-            let last = told.last_mut().unwrap();
+            let last = described.last_mut().unwrap();
             assert!(last.starts_with("Protocol: an event has the wrong form"), "{last}");
             "Protocol".clone_into(last);
         }
-        assert_eq!(told, expected, "{wire:?} {name}");
+        assert_eq!(described, expected, "{wire:?} {name}");
         check_events(&whole, &result, &format!("{wire:?} {name}"));
         let whole = plain(&format!("{whole:?} {result:?}"));
         for chunk in 1..bytes.len() {
@@ -353,10 +353,10 @@ fn a_stream_that_ends_anywhere_is_never_taken_for_a_whole_one() {
     for wire in [Wire::Anthropic, Wire::Responses, Wire::Chat, Wire::Gemini] {
         let bytes = fixture(wire, "ok");
         let (_, whole) = read(wire, &bytes, bytes.len());
-        let whole = told(&whole);
+        let whole = described(&whole);
         for end in 0..bytes.len() {
             if let (_, Ok(turn)) = read(wire, &bytes[..end], 64) {
-                assert_eq!(told(&Ok(turn)), whole, "{wire:?} cut at {end}");
+                assert_eq!(described(&Ok(turn)), whole, "{wire:?} cut at {end}");
             }
         }
     }

@@ -31,14 +31,14 @@ fn both(wire: Wire, answers: Vec<Answer>, folder: &Path) -> (Heard, Heard) {
 }
 
 /// The events, without the random ids of calls that have none.
-fn told(heard: &Heard) -> String {
+fn without_ids(heard: &Heard) -> String {
     let mut rest = format!("{heard:#?}");
-    let mut told = String::new();
+    let mut text = String::new();
     while let Some(at) = rest.find("local_") {
-        told.push_str(&rest[..at]);
+        text.push_str(&rest[..at]);
         rest.replace_range(..at + "local_".len() + 12, "");
     }
-    told + &rest
+    text + &rest
 }
 
 fn file(folder: &Path) -> String {
@@ -59,7 +59,7 @@ fn every_stream_is_played_back_as_it_was_in_its_own_pieces() {
             let place = tempfile::tempdir().unwrap();
             let answer = Answer::steps(steps).with("request-id", "req_1");
             let (live, replayed) = both(wire, vec![answer], place.path());
-            assert_eq!(told(&replayed), told(&live), "{wire:?} {name}");
+            assert_eq!(without_ids(&replayed), without_ids(&live), "{wire:?} {name}");
             // Every byte that was read is in it.
             let recorded: Value = serde_json::from_str(&file(place.path())).unwrap();
             let pieces = recorded["exchanges"][0]["pieces"].as_array().unwrap().clone();
@@ -100,7 +100,7 @@ fn what_failed_fails_again_in_the_same_way() {
             let place = tempfile::tempdir().unwrap();
             let (live, replayed) = both(wire, vec![answer], place.path());
             assert!(live.1.is_err(), "{wire:?} {number}");
-            assert_eq!(told(&replayed), told(&live), "{wire:?} {number}");
+            assert_eq!(without_ids(&replayed), without_ids(&live), "{wire:?} {number}");
         }
     }
 }
@@ -164,7 +164,7 @@ fn several_that_were_asked_are_played_back_as_one_answer() {
     for live in live {
         assert!(live.0.iter().any(|event| matches!(event, TurnEvent::Retry { .. })));
         assert!(live.1.is_ok(), "{live:?}");
-        assert_eq!(told(&run(collect(&*player))), told(&live));
+        assert_eq!(without_ids(&run(collect(&*player))), without_ids(&live));
     }
 }
 

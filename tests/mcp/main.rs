@@ -15,7 +15,7 @@ mod asks;
 mod ground;
 mod http;
 mod independent;
+mod notifications;
 mod resources;
 mod settings;
 mod stdio;
-mod told;

@@ -242,8 +242,8 @@ fn what_happens_is_passed_on_until_the_client_gives_up_hearing_of_it() {
     let acknowledged = relay.ask("subscriptions/listen", &listen);
     assert_eq!(acknowledged["method"], "notifications/subscriptions/acknowledged");
     std::fs::write(format!("{}/a.md", relay.vault), "two\n").unwrap();
-    let told = relay.hear();
-    assert_eq!(told["method"], "notifications/resources/updated", "{told}");
+    let notification = relay.hear();
+    assert_eq!(notification["method"], "notifications/resources/updated", "{notification}");
     relay.say(r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}"#);
     std::fs::write(format!("{}/a.md", relay.vault), "three\n").unwrap();
     // Nothing else arrives.
@@ -267,9 +267,9 @@ fn a_client_of_the_legacy_era_subscribes_and_unsubscribes() {
         std::fs::write(format!("{}/{name}.md", relay.vault), text).unwrap();
     };
     let next = |relay: &mut Relay| {
-        let told = relay.hear();
-        assert_eq!(told["method"], "notifications/resources/updated", "{told}");
-        told["params"].clone()
+        let notification = relay.hear();
+        assert_eq!(notification["method"], "notifications/resources/updated", "{notification}");
+        notification["params"].clone()
     };
     write(&relay, "a", "two\n");
     assert_eq!(next(&mut relay), uri("a"));
@@ -296,18 +296,18 @@ fn a_client_of_the_legacy_era_subscribes_and_unsubscribes() {
     relay.end_daemon();
     assert_eq!(relay.ask("ping", &json!({}))["result"], json!({}));
     // Until it is subscribed, nothing is sent.
-    let mut told = None;
+    let mut notification = None;
     for number in 0..200 {
         write(&relay, "b", &format!("{number}\n"));
         relay.say(&json!({"jsonrpc": "2.0", "id": "p", "method": "ping"}).to_string());
         let message = relay.hear();
         if message["method"] == "notifications/resources/updated" {
-            told = Some(message["params"].clone());
+            notification = Some(message["params"].clone());
             break;
         }
         std::thread::sleep(std::time::Duration::from_millis(50));
     }
-    assert_eq!(told, Some(uri("b")));
+    assert_eq!(notification, Some(uri("b")));
 }
 
 #[test]

@@ -150,21 +150,11 @@ fn text(numbers: &mut Numbers) -> String {
         }
     }
     match numbers.below(6) {
-        0 => text.replace('\n', "\n> ").insert_before("> "),
-        1 => text.replace('\n', "\n  ").insert_before("- "),
-        2 => text.replace('\n', "\n    ").insert_before("1. > "),
+        0 => format!("> {}", text.replace('\n', "\n> ")),
+        1 => format!("- {}", text.replace('\n', "\n  ")),
+        2 => format!("1. > {}", text.replace('\n', "\n    ")),
         3 => format!("{text}\n\n{}", SPELLINGS[numbers.below(SPELLINGS.len())]),
         _ => text,
-    }
-}
-
-trait Before {
-    fn insert_before(self, before: &str) -> String;
-}
-
-impl Before for String {
-    fn insert_before(self, before: &str) -> String {
-        format!("{before}{self}")
     }
 }
 

@@ -106,8 +106,9 @@ fn names_that_are_taken_are_numbered() {
     assert_eq!(moves(&plan), [("a/x.md", "Work/x_2.md"), ("b/x.md", "Work/x_3.md")]);
     let why = |plan: &Plan, path: &str| {
         let item = plan.items.iter().find(|item| item.path == path).expect("an item");
-        let told = item.problems.iter().map(|problem| (problem.message.clone(), problem.blocks));
-        told.collect::<Vec<_>>()
+        let problems =
+            item.problems.iter().map(|problem| (problem.message.clone(), problem.blocks));
+        problems.collect::<Vec<_>>()
     };
     let taken = [("it gets another name: `Work/x.md` is taken".to_owned(), false)];
     assert_eq!((&why(&plan, "a/x.md")[..], &why(&plan, "b/x.md")[..]), (&taken[..], &taken[..]));

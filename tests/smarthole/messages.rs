@@ -48,9 +48,9 @@ fn a_spoken_request_becomes_a_change_and_a_notification() {
     hear(&mut client, |message| message["params"]["message"]["state"] == "done");
     hear(&mut client, |message| waits(message, 0));
     assert_eq!(counts(&desk.list(), 1), [1]);
-    let told = json!(history(&desk.server.requests()[0])).to_string();
-    assert!(told.contains("was spoken to SmartHole and transcribed"), "{told}");
-    assert!(told.contains("it is to be noted"), "{told}");
+    let sent = json!(history(&desk.server.requests()[0])).to_string();
+    assert!(sent.contains("was spoken to SmartHole and transcribed"), "{sent}");
+    assert!(sent.contains("it is to be noted"), "{sent}");
     assert_eq!(desk.json(&["inbox", "list", "--all"])["messages"][0]["state"], "done");
 }
 
@@ -80,12 +80,13 @@ fn a_person_gets_one_notice_that_a_voice_limits_the_conversation() {
     let of = json!({"updates": true});
     let shown = client.call("_vault/conversation", of)["result"]["items"].clone();
     let items = shown.as_array().expect("items").iter();
-    let told: Vec<&Value> = items.flat_map(|item| item["updates"].as_array()).flatten().collect();
+    let updates: Vec<&Value> =
+        items.flat_map(|item| item["updates"].as_array()).flatten().collect();
     let is_notice = |update: &&Value| update["sessionUpdate"] == "notice";
-    let at = told.iter().position(&is_notice).expect("it is told again");
-    assert_eq!(told[at - 1]["_meta"]["vault"]["source"], "voice", "{told:#?}");
-    assert!(told[at]["title"].as_str().is_some_and(|title| title.contains("by voice")));
-    assert_eq!(told.iter().filter(|update| is_notice(update)).count(), 1, "{told:#?}");
+    let at = updates.iter().position(&is_notice).expect("it is told again");
+    assert_eq!(updates[at - 1]["_meta"]["vault"]["source"], "voice", "{updates:#?}");
+    assert!(updates[at]["title"].as_str().is_some_and(|title| title.contains("by voice")));
+    assert_eq!(updates.iter().filter(|update| is_notice(update)).count(), 1, "{updates:#?}");
 }
 
 #[test]
@@ -140,8 +141,8 @@ fn the_next_message_answers_a_question_and_interim_messages_are_shown() {
     desk.desktop.shown("On the shopping list in List.");
     let conversations = desk.json(&["conversations", "list"]);
     assert_eq!(conversations["conversations"].as_array().unwrap().len(), 1, "{conversations:#}");
-    let told = json!(history(desk.server.requests().last().unwrap())).to_string();
-    assert!(told.contains("put milk on the list") && told.contains("the shopping list"));
+    let sent = json!(history(desk.server.requests().last().unwrap())).to_string();
+    assert!(sent.contains("put milk on the list") && sent.contains("the shopping list"));
     // Distinct titles, a second apart: none was lost.
     assert!(!desk.desktop.seen().iter().any(|one| matches!(one, Seen::Lost { .. })));
     let shown = desk.desktop.shown_at();
@@ -273,8 +274,8 @@ fn typed_and_direct_messages_are_marked() {
     let metadata = json!({"inputMethod": "text", "directRouted": true});
     desk.desktop.send_text(&message("1", "are you there", &metadata));
     desk.desktop.shown("Yes.");
-    let told = json!(history(&desk.server.requests()[0])).to_string();
-    assert!(told.contains("was typed into SmartHole. The user called you by name."), "{told}");
+    let sent = json!(history(&desk.server.requests()[0])).to_string();
+    assert!(sent.contains("was typed into SmartHole. The user called you by name."), "{sent}");
 }
 
 #[test]

@@ -47,7 +47,7 @@ fn whole(vault: &TestVault, at: &At) -> BTreeMap<String, String> {
     texts.collect()
 }
 
-fn told(vault: &TestVault) -> BTreeMap<String, String> {
+fn files_on_disk(vault: &TestVault) -> BTreeMap<String, String> {
     let is_file = |name: &str| !name.starts_with(".obsidian") && !name.ends_with('/');
     seen(vault).into_iter().filter(|(name, _)| is_file(name)).collect()
 }
@@ -62,10 +62,10 @@ fn at_every_change_the_vault_is_as_it_was_then() {
         ("Folder/deep/d.md", "d"),
     ]);
     let capital = if renames_case() { "C.md" } else { "Capital.md" };
-    let first = told(&vault);
+    let first = files_on_disk(&vault);
     let mut states: Vec<(ChangeSetId, BTreeMap<String, String>)> = Vec::new();
     let mut done = |set: ChangeSetId| {
-        states.push((set, told(&vault)));
+        states.push((set, files_on_disk(&vault)));
         set
     };
     done(vault.apply(vec![write("New/n.md", "one\n")]));
@@ -101,7 +101,7 @@ fn at_every_change_the_vault_is_as_it_was_then() {
         let earlier = number.checked_sub(1).map_or(&first, |number| &states[number].1);
         assert_eq!(&whole(&vault, &before(*set)), earlier, "before {set}");
     }
-    assert_eq!(whole(&vault, &At::default()), told(&vault));
+    assert_eq!(whole(&vault, &At::default()), files_on_disk(&vault));
     // Another process gets the same answer.
     let vault = vault.reopened();
     for (set, state) in &states {

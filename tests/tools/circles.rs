@@ -117,15 +117,15 @@ fn two_notes_exchange_paths_and_links_stay_with_them() {
         seen(&vault)
     );
     let listed = vault.journal().history().change_set(set).expect("read").expect("it is there");
-    let mut told: Vec<(String, String)> = listed
+    let mut links: Vec<(String, String)> = listed
         .changes
         .iter()
         .filter(|change| change.action == Action::Moved)
         .map(|change| (change.from.as_ref().expect("moved").to_string(), change.path.to_string()))
         .collect();
-    told.sort();
+    links.sort();
     let pair = |from: &str, to: &str| (from.to_owned(), to.to_owned());
-    assert_eq!(told, [pair("a/One.md", "b/Two.md"), pair("b/Two.md", "a/One.md")]);
+    assert_eq!(links, [pair("a/One.md", "b/Two.md"), pair("b/Two.md", "a/One.md")]);
     // Undoing one half alone would leave a note without a name.
     let first = listed.changes.iter().find(|change| change.action == Action::Moved).expect("one");
     vault.undo_error(&first.id.to_string());

@@ -20,8 +20,8 @@ fn evening(settings: &str, files: &[(&str, &str)]) -> TestVault {
 #[test]
 fn without_settings_it_lies_at_the_root() {
     let vault = evening("{}", &[("Archive/2026-11-21.md", "another")]);
-    let told = vault.ok("daily_note", json!({"create": false}));
-    assert_eq!((&told["path"], &told["exists"]), (&json!("2026-11-21.md"), &json!(false)));
+    let preview = vault.ok("daily_note", json!({"create": false}));
+    assert_eq!((&preview["path"], &preview["exists"]), (&json!("2026-11-21.md"), &json!(false)));
     assert!(!vault.exists("2026-11-21.md"));
     let made = vault.ok("daily_note", json!({}));
     assert_eq!((&made["created"], &made["content"]), (&json!(true), &json!("")));
@@ -34,8 +34,8 @@ fn without_settings_it_lies_at_the_root() {
         ("yesterday", "2026-11-20.md"),
         ("2024-02-29", "2024-02-29.md"),
     ] {
-        let told = vault.ok("daily_note", json!({"date": date, "create": false}));
-        assert_eq!(told["path"], path);
+        let preview = vault.ok("daily_note", json!({"date": date, "create": false}));
+        assert_eq!(preview["path"], path);
     }
     assert_eq!(vault.content("Archive/2026-11-21.md"), "another");
 }

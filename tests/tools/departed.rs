@@ -18,7 +18,7 @@ fn unread(vault: &TestVault, path: &str) -> ToolError {
 }
 
 /// A part of the error's data.
-fn told(error: &ToolError, what: &str) -> Value {
+fn error_data(error: &ToolError, what: &str) -> Value {
     error.data.as_ref().map_or(Value::Null, |data| data[what].clone())
 }
 
@@ -38,7 +38,7 @@ fn every_tool_says_where_a_moved_note_is() {
             continue;
         }
         assert_eq!(error.code, ErrorCode::NotFound, "{}: {}", tool.name, error.text());
-        assert_eq!(told(&error, "now"), "New/named.md", "{}: {}", tool.name, error.text());
+        assert_eq!(error_data(&error, "now"), "New/named.md", "{}: {}", tool.name, error.text());
         let happened = "`a.md` does not exist in the vault: it was moved to `New/named.md` on 20";
         assert!(error.message.starts_with(happened), "{}: {}", tool.name, error.message);
         assert_eq!(error.hint.as_deref(), Some("give that path"), "{}", tool.name);
@@ -48,12 +48,12 @@ fn every_tool_says_where_a_moved_note_is() {
     assert!(asked.len() >= 12, "{asked:?}");
     // By each path that it had, with or without `.md`.
     for path in ["a", "Deep/x.md", "Deeper/x"] {
-        assert_eq!(told(&unread(&vault, path), "now"), "New/named.md", "{path}");
+        assert_eq!(error_data(&unread(&vault, path), "now"), "New/named.md", "{path}");
     }
     // Only its name is given, so the path that it left is named too.
     let error = unread(&vault, "x");
     assert!(error.message.contains(": `Deeper/x.md` was moved to `New/named.md`"), "{error}");
-    assert_eq!(told(&unread(&vault, "Deep/other.md"), "now"), Value::Null);
+    assert_eq!(error_data(&unread(&vault, "Deep/other.md"), "now"), Value::Null);
     vault.put("a.md", "another\n");
     vault.ok("read_file", json!({ "path": "a.md" }));
 }
@@ -65,7 +65,7 @@ fn a_deleted_note_is_said_to_be_deleted_with_the_way_back() {
     let error = unread(&vault, "a.md");
     let happened = "`a.md` does not exist in the vault: it was deleted on 20";
     assert!(error.message.starts_with(happened), "{error}");
-    assert_eq!(told(&error, "deleted")["path"], "a.md");
+    assert_eq!(error_data(&error, "deleted")["path"], "a.md");
     assert_eq!(error.hint.as_deref(), Some("`restore` with item `a.md` brings it back"));
     vault.ok("restore", json!({ "item": "a.md" }));
     vault.ok("read_file", json!({ "path": "a.md" }));
@@ -75,7 +75,7 @@ fn a_deleted_note_is_said_to_be_deleted_with_the_way_back() {
     let error = unread(&vault, "c.md");
     assert!(error.message.contains(": it was deleted as `F/C.md` on 20"), "{error}");
     assert_eq!(error.hint.as_deref(), Some("`restore` with item `F` brings it back"));
-    assert_eq!(told(&unread(&vault, "F/b.md"), "deleted")["path"], "F/b.md");
+    assert_eq!(error_data(&unread(&vault, "F/b.md"), "deleted")["path"], "F/b.md");
     // The trash was emptied, and nothing else has it.
     std::fs::remove_dir_all(vault.place.join(".trash")).expect("emptied");
     vault.ok("delete", json!({ "path": "d.md" }));
@@ -116,16 +116,16 @@ fn who_sees_a_part_of_the_vault_learns_nothing_of_the_rest() {
         let hint = error.hint.as_deref().unwrap_or_default();
         assert!(!hint.contains("Closed"), "{path}: {hint}");
         for what in ["now", "moved", "deleted"] {
-            assert_eq!(told(&error, what), Value::Null, "{path}");
+            assert_eq!(error_data(&error, what), Value::Null, "{path}");
         }
     }
-    assert_eq!(told(&unread(&vault, "Open/within.md"), "now"), "Open/Deep/within it.md");
+    assert_eq!(error_data(&unread(&vault, "Open/within.md"), "now"), "Open/Deep/within it.md");
     let passed = unread(&vault, "Open/through.md");
-    assert_eq!(told(&passed, "now"), "Open/passed.md");
+    assert_eq!(error_data(&passed, "now"), "Open/passed.md");
     assert!(!passed.text().contains("Closed"), "{passed}");
     vault.context.vault = whole;
-    assert_eq!(told(&unread(&vault, "Open/out.md"), "now"), "Closed/elsewhere.md");
-    assert_eq!(told(&unread(&vault, "dead"), "deleted")["path"], "Closed/dead.md");
+    assert_eq!(error_data(&unread(&vault, "Open/out.md"), "now"), "Closed/elsewhere.md");
+    assert_eq!(error_data(&unread(&vault, "dead"), "deleted")["path"], "Closed/dead.md");
 }
 
 #[test]

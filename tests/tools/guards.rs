@@ -18,8 +18,8 @@ fn emptying_and_shrinking_want_the_revision() {
             error.hint.is_some_and(|hint| hint.contains("read_file") && hint.contains("edit_file"))
         );
         let revision = vault.ok("read_file", json!({"path": path}))["revision"].clone();
-        let told = json!(error.data).to_string();
-        assert!(!told.contains(revision.as_str().expect("a text")), "it has to be read for it");
+        let data = json!(error.data).to_string();
+        assert!(!data.contains(revision.as_str().expect("a text")), "it has to be read for it");
     }
     assert_eq!(vault.snapshot(), before);
     let half = &long[..long.len() / 2];

@@ -137,9 +137,9 @@ fn each_change_has_one_number_however_many_folders_it_made() {
     vault.ok("write_file", json!({ "path": "a/b/c.md", "content": "x" }));
     let log = vault.text("list_changes", json!({}));
     let (_, changes) = log.split_once('\n').unwrap();
-    let told =
+    let expected =
         "    1.1  made the folder `a`\n         made the folder `a/b`\n         created `a/b/c.md`";
-    assert_eq!(changes, told);
+    assert_eq!(changes, expected);
     let undone = vault.text("undo", json!({}));
     assert_eq!(undone.matches("2.1").count(), 1, "{undone}");
 }

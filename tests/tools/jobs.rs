@@ -267,15 +267,15 @@ fn a_long_plan_is_applied_in_pieces_and_one_undo_undoes_all_of_them() {
     let vault = long(23, 5);
     let made = long_plan(&vault, 23);
     let before = vault.snapshot();
-    let told = Arc::new(Mutex::new(Vec::new()));
-    let hears = Arc::clone(&told);
+    let reports = Arc::new(Mutex::new(Vec::new()));
+    let reporter = Arc::clone(&reports);
     vault
         .context
         .listeners
-        .subscribe(Box::new(move |news| hears.lock().unwrap().push(news.clone())));
+        .subscribe(Box::new(move |news| reporter.lock().unwrap().push(news.clone())));
     let done = apply(&vault, &made);
     assert_eq!((&done["done"], &done["state"]), (&json!(23), &json!("completed")));
-    let steps: Vec<(usize, &str)> = told
+    let steps: Vec<(usize, &str)> = reports
         .lock()
         .unwrap()
         .iter()
@@ -323,24 +323,24 @@ fn a_plan_in_one_piece_tells_how_far_its_change_set_is() {
     const NOTES: usize = 120;
     let vault = long(NOTES, 2_000);
     let made = long_plan(&vault, NOTES);
-    let told = Arc::new(Mutex::new(Vec::new()));
-    let (hears, asked) = (Arc::clone(&told), vault.context.clone());
+    let reports = Arc::new(Mutex::new(Vec::new()));
+    let (reporter, asked) = (Arc::clone(&reports), vault.context.clone());
     vault.context.listeners.subscribe(Box::new(move |news| {
         if let OrganizeEvent::Job { state: "running", done, progress: Some(now), .. } = news {
             assert_eq!(*done, 0, "the journal has nothing of it yet");
-            hears.lock().unwrap().push(*now);
+            reporter.lock().unwrap().push(*now);
             let list = Registry::built_in().get("list_jobs").unwrap();
             let listed = tools::call(list, &asked, &json!({})).unwrap().read().data;
             assert_eq!(listed["jobs"][0]["progress"], json!(now));
         }
     }));
     apply(&vault, &made);
-    let told = told.lock().unwrap();
-    let mut phases: Vec<&str> = told.iter().map(|now| now.phase).collect();
+    let reports = reports.lock().unwrap();
+    let mut phases: Vec<&str> = reports.iter().map(|now| now.phase).collect();
     phases.dedup();
     assert_eq!(phases, ["storing", "writing", "placing"]);
     for phase in phases {
-        let steps: Vec<_> = told.iter().filter(|now| now.phase == phase).collect();
+        let steps: Vec<_> = reports.iter().filter(|now| now.phase == phase).collect();
         assert!(steps.len() <= 21 && steps.is_sorted_by_key(|now| now.done), "{steps:?}");
         let last = steps.last().unwrap();
         assert!(last.done == last.total && last.total >= NOTES, "{last:?}");

@@ -35,10 +35,10 @@ fn changes_are_listed_with_their_caller_after_a_restart() {
     assert_eq!((set.caller.as_str(), set.conversation.as_deref()), ("chat", Some("c1")));
     assert_eq!(set.kind, SetKind::Change);
     assert!((Utc::now() - set.time).num_seconds() < 60);
-    let told: Vec<_> =
+    let states: Vec<_> =
         set.changes.iter().map(|c| (c.id.number, c.action, c.path.as_str())).collect();
     assert_eq!(
-        told,
+        states,
         [
             (2, Action::FolderMade, "New"),
             (1, Action::Modified, "a.md"),
@@ -341,12 +341,12 @@ fn the_trash_is_listed_restored_and_emptied() {
     vault.put(".trash/theirs.md", "by Obsidian");
     let set = vault.apply(vec![delete("a.md"), delete("F")]);
     let trash = vault.journal().trash().list().expect("listed");
-    let told: BTreeMap<_, _> = trash
+    let states: BTreeMap<_, _> = trash
         .iter()
         .map(|item| (item.id.as_str(), (item.was.as_ref().map(VaultPath::as_str), item.kind)))
         .collect();
     assert_eq!(
-        told,
+        states,
         BTreeMap::from([
             (".trash/F", (Some("F"), Kind::Folder)),
             (".trash/a.md", (Some("a.md"), Kind::File)),

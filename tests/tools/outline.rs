@@ -29,7 +29,7 @@ fn house() -> TestVault {
 }
 
 /// The number of notes that the lines count: those of closed lines, and of `more` and `alike`.
-fn told(answer: &Value) -> u64 {
+fn counted(answer: &Value) -> u64 {
     let entries = answer["entries"].as_array().expect("lines").iter();
     let closed = entries.filter(|line| line["open"] == false);
     closed.map(|line| line["notes"].as_u64().expect("a number")).sum()
@@ -43,7 +43,7 @@ fn an_outline_fits_its_budget_and_tells_every_note_once() {
         let (answer, text) =
             (vault.ok("vault_outline", asked.clone()), vault.text("vault_outline", asked.clone()));
         assert!(text.chars().count() <= budget, "{budget}: {}\n{text}", text.chars().count());
-        assert_eq!((told(&answer), &answer["notes"]), (294, &json!(294)), "{budget}\n{text}");
+        assert_eq!((counted(&answer), &answer["notes"]), (294, &json!(294)), "{budget}\n{text}");
         assert_eq!(text, vault.text("vault_outline", asked), "the same bytes each time");
     }
     let text = vault.text("vault_outline", json!({"budget": 600}));
@@ -77,7 +77,7 @@ fn a_folder_alone_can_be_outlined() {
     assert!(text.contains("\nGarden/  2 notes, 1 file, 20"), "{text}");
     assert!(!text.contains("People/"), "{text}");
     let empty = TestVault::new(&[("Nothing/", "")], |_| ());
-    assert_eq!(told(&empty.ok("vault_outline", json!({}))), 0);
+    assert_eq!(counted(&empty.ok("vault_outline", json!({}))), 0);
     assert!(opening(&empty.context).is_none());
     vault.err("vault_outline", json!({"path": "Nowhere"}), NotFound);
     for wrong in [json!({"budget": 199}), json!({"budget": 30_001}), json!({"budget": -1})] {
@@ -104,5 +104,5 @@ fn names_cannot_break_the_lines_or_the_budget() {
     let vault = vault(&files);
     let text = vault.text("vault_outline", json!({"budget": 200}));
     assert!(text.chars().count() <= 200 && !text.contains('\u{202e}'), "{text}");
-    assert_eq!(told(&vault.ok("vault_outline", json!({"budget": 200}))), 2);
+    assert_eq!(counted(&vault.ok("vault_outline", json!({"budget": 200}))), 2);
 }

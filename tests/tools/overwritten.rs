@@ -35,9 +35,12 @@ fn an_overwritten_note_is_reported_once_and_can_be_restored() {
     };
     assert!(!new_notes.is_due(now + Duration::from_secs(200)));
     assert_eq!(look(200), Vec::<String>::new(), "too early to tell");
-    let told = look(301);
-    assert_eq!(told.len(), 1, "{told:?}");
-    assert!(told[0].contains("Daily/2026-11-21.md") && told[0].contains("change 1.1"), "{told:?}");
+    let shown = look(301);
+    assert_eq!(shown.len(), 1, "{shown:?}");
+    assert!(
+        shown[0].contains("Daily/2026-11-21.md") && shown[0].contains("change 1.1"),
+        "{shown:?}"
+    );
     assert_eq!(look(10_000), Vec::<String>::new());
 
     let shown = vault.text("list_changes", json!({ "path": "Daily/2026-11-21.md", "diff": true }));

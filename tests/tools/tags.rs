@@ -22,9 +22,9 @@ fn a_tag_and_its_nested_tags_change_in_all_notes() {
     let vault = garden();
     let before = vault.snapshot();
     let arguments = json!({"from": "#garden", "to": "plot", "dry_run": true});
-    let told = vault.ok("rename_tag", arguments);
+    let preview = vault.ok("rename_tag", arguments);
     assert_eq!(vault.snapshot(), before, "a dry run changes nothing");
-    assert_eq!(told["change_set"], Value::Null);
+    assert_eq!(preview["change_set"], Value::Null);
     let done = vault.ok("rename_tag", json!({"from": "garden", "to": "plot"}));
     assert_eq!(vault.content("a.md"), "#plot and #plot/soil\n`#garden`\r\nx#garden");
     assert_eq!(vault.content("b/b.md"), "---\ntags:\n  - plot # why\n---\nbody");
@@ -42,7 +42,7 @@ fn a_tag_and_its_nested_tags_change_in_all_notes() {
         ("skipped", json!([])),
     ] {
         assert_eq!(done[key], value, "{key}");
-        assert_eq!(told[key], value, "{key} as the dry run told");
+        assert_eq!(preview[key], value, "{key} as the dry run told");
     }
     assert!(done["change_set"].is_u64());
     vault.err("rename_tag", json!({"from": "garden", "to": "x"}), ErrorCode::NotFound);

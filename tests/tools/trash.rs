@@ -164,7 +164,7 @@ fn tree(at: &Path) -> BTreeMap<String, (String, u32, Vec<u8>)> {
                 continue;
             }
             let mode = meta.permissions().mode() & 0o777;
-            let told = if meta.is_symlink() {
+            let content = if meta.is_symlink() {
                 let target = fs::read_link(&place).expect("a link");
                 ("link".to_owned(), 0, target.to_string_lossy().into_owned().into_bytes())
             } else if meta.is_dir() {
@@ -174,7 +174,7 @@ fn tree(at: &Path) -> BTreeMap<String, (String, u32, Vec<u8>)> {
                 let time = meta.modified().expect("a time");
                 (format!("file of {time:?}"), mode, fs::read(&place).expect("read"))
             };
-            found.insert(name, told);
+            found.insert(name, content);
         }
     }
     found
@@ -234,9 +234,9 @@ fn files_stored_on_another_disk_are_restored_completely() {
             let set = vault.apply(vec![delete(path)]);
             assert_eq!(tree(&vault.place).len(), 0, "{name}");
             let trash = vault.trash();
-            let told = trash.first().map(|item| (&item.place, item.was.as_ref()));
+            let found = trash.first().map(|item| (&item.place, item.was.as_ref()));
             let was = crate::changes::path(path);
-            assert_eq!((told, trash.len()), (Some((&TrashPlace::Kept, Some(&was))), 1), "{name}");
+            assert_eq!((found, trash.len()), (Some((&TrashPlace::Kept, Some(&was))), 1), "{name}");
             let notes = match by_undo {
                 true => {
                     let undone = vault.journal().undo(Target::Set(set), false, &origin);

@@ -13,13 +13,13 @@ use crate::vault::{TestVault, vault};
 
 fn watched(files: &[(&str, &str)]) -> (TestVault, Arc<Mutex<Vec<VaultChange>>>) {
     let vault = vault(files);
-    let told: Arc<Mutex<Vec<VaultChange>>> = Arc::default();
+    let changes: Arc<Mutex<Vec<VaultChange>>> = Arc::default();
     vault.context.vault.subscribe(Box::new({
-        let told = told.clone();
-        move |change| told.lock().expect("whole").push(change.clone())
+        let changes = changes.clone();
+        move |change| changes.lock().expect("whole").push(change.clone())
     }));
     vault.context.vault.watch();
-    (vault, told)
+    (vault, changes)
 }
 
 fn notes(vault: &TestVault) -> Vec<String> {
@@ -36,7 +36,7 @@ fn what_others_do_is_known_at_once() {
     if !can(Ability::InKernel) {
         return;
     }
-    let (vault, told) = watched(&[("a.md", "x"), ("Folder/b.md", "x")]);
+    let (vault, changes) = watched(&[("a.md", "x"), ("Folder/b.md", "x")]);
     let watching = vault.context.vault.watching();
     assert!(matches!(watching, vault_steward::vault::Watching::Events { folders: 2 }));
     let at = |path: &str| vault.place.join(path);
@@ -52,11 +52,11 @@ fn what_others_do_is_known_at_once() {
     notes(&vault);
     fs::rename(at("Other"), vault.place.with_file_name("Gone")).expect("moved out");
     assert_eq!(notes(&vault), [""; 0]);
-    let told = told.lock().expect("whole");
-    let renamed = told.iter().filter(|c| matches!(c.kind, ChangeKind::Renamed { .. })).count();
-    assert_eq!(renamed, 2, "{told:?}");
-    let modified = told.iter().filter(|c| c.kind == ChangeKind::Modified);
-    assert_eq!(modified.map(|c| c.path.as_str()).next_back(), Some("Other/b.md"), "{told:?}");
+    let changes = changes.lock().expect("whole");
+    let renamed = changes.iter().filter(|c| matches!(c.kind, ChangeKind::Renamed { .. })).count();
+    assert_eq!(renamed, 2, "{changes:?}");
+    let modified = changes.iter().filter(|c| c.kind == ChangeKind::Modified);
+    assert_eq!(modified.map(|c| c.path.as_str()).next_back(), Some("Other/b.md"), "{changes:?}");
 }
 
 #[cfg(target_os = "linux")]
@@ -77,13 +77,13 @@ fn files_put_into_a_new_folder_at_once_are_noticed() {
 
 #[test]
 fn own_changes_are_reported_once() {
-    let (vault, told) = watched(&[("a.md", "x")]);
+    let (vault, seen) = watched(&[("a.md", "x")]);
     vault.ok("write_file", json!({ "path": "New/b.md", "content": "x" }));
     vault.ok("move", json!({ "source": "a.md", "destination": "c.md" }));
     vault.ok("delete", json!({ "path": "c.md" }));
     vault.context.vault.settle();
-    let told: Vec<(String, ChangeKind)> =
-        told.lock().expect("whole").iter().map(|c| (c.path.to_string(), c.kind.clone())).collect();
+    let seen: Vec<(String, ChangeKind)> =
+        seen.lock().expect("whole").iter().map(|c| (c.path.to_string(), c.kind.clone())).collect();
     let from = vault_steward::note::path::VaultPath::from_disk("a.md").expect("sound");
     let expected = [
         ("New".to_owned(), ChangeKind::Created),
@@ -91,7 +91,7 @@ fn own_changes_are_reported_once() {
         ("c.md".to_owned(), ChangeKind::Renamed { from }),
         ("c.md".to_owned(), ChangeKind::Removed),
     ];
-    assert_eq!(told, expected);
+    assert_eq!(seen, expected);
 }
 
 #[test]
@@ -138,7 +138,7 @@ fn a_checkout_is_absorbed_while_others_ask() {
     let files: Vec<(String, String)> =
         (0..6_000).map(|n| (format!("{}/{n}.md", n % 60), format!("old {n}"))).collect();
     let files: Vec<(&str, &str)> = files.iter().map(|(p, t)| (&**p, &**t)).collect();
-    let (vault, told) = watched(&files);
+    let (vault, changes) = watched(&files);
     let place = &vault.place;
     let answered = std::thread::scope(|scope| {
         let checkout = scope.spawn(|| {
@@ -185,10 +185,10 @@ fn a_checkout_is_absorbed_while_others_ask() {
     }
     let paths = notes(&vault);
     assert!(paths.iter().all(|path| !path.contains(".git")));
-    let told = told.lock().expect("whole");
-    assert!(told.iter().all(|change| !change.path.as_str().starts_with(".git")));
+    let changes = changes.lock().expect("whole");
+    assert!(changes.iter().all(|change| !change.path.as_str().starts_with(".git")));
     // Each file was created, removed or changed at least once, however the events were combined.
-    let gone: std::collections::HashSet<&str> = told
+    let gone: std::collections::HashSet<&str> = changes
         .iter()
         .filter(|change| change.kind == ChangeKind::Removed)
         .map(|change| change.path.as_str())
@@ -204,7 +204,7 @@ fn a_change_is_in_the_next_list() {
         return;
     }
     let (vault, _) = watched(&[("a.md", "x"), ("b.md", "x")]);
-    assert!(vault.context.vault.is_told_of_changes());
+    assert!(vault.context.vault.is_watched());
     let listed = |vault: &TestVault| -> Vec<(String, u64)> {
         let listed = vault.ok("list_files", json!({ "sort_by": "name" }));
         let entries = listed["entries"].as_array().expect("a list").iter();
@@ -224,7 +224,7 @@ fn a_change_is_in_the_next_list() {
         fs::remove_file(vault.place.join(&other)).expect("removed");
     }
     let unwatched = crate::vault::vault(&[("a.md", "x")]);
-    assert!(!unwatched.context.vault.is_told_of_changes());
+    assert!(!unwatched.context.vault.is_watched());
     fs::write(unwatched.place.join("a.md"), "longer").expect("written");
     assert_eq!(listed(&unwatched), [("a.md".to_owned(), 6)]);
     fs::remove_file(unwatched.place.join("a.md")).expect("removed");
@@ -333,7 +333,7 @@ fn what_happens_during_the_first_scan_is_not_missed() {
             over.store(true, Ordering::Relaxed);
             opened.expect("opened").0
         });
-        assert!(opened.is_told_of_changes());
+        assert!(opened.is_watched());
         opened.settle();
         let fresh = Vault::open(&ground.place, other.path(), Settings::default(), &|_| ());
         assert_eq!(entries(&opened), entries(&fresh.expect("opened").0), "round {round}");
@@ -347,7 +347,7 @@ fn what_happens_during_the_first_scan_is_not_missed() {
 #[cfg(not(windows))]
 #[test]
 fn a_folder_that_takes_the_place_of_the_vault_is_the_vault() {
-    let (vault, told) = watched(&[("a.md", "one"), ("Folder/b.md", "b"), ("gone.md", "x")]);
+    let (vault, changes) = watched(&[("a.md", "one"), ("Folder/b.md", "b"), ("gone.md", "x")]);
     let set = vault.ok("write_file", json!({ "path": "c.md", "content": "mine" }));
     let place = &vault.place;
     let aside = place.with_file_name("aside");
@@ -379,9 +379,9 @@ fn a_folder_that_takes_the_place_of_the_vault_is_the_vault() {
     fs::write(aside.join("old.md"), "x").expect("written");
     vault.context.vault.rescan().expect("scanned");
     assert!(notes(&vault).contains(&"e.md".to_owned()));
-    let told = told.lock().expect("whole").clone();
-    assert!(told.iter().any(|one| one.path.as_str() == "d.md"), "{told:?}");
-    assert!(!told.iter().any(|one| one.path.as_str() == "old.md"), "{told:?}");
+    let changes = changes.lock().expect("whole").clone();
+    assert!(changes.iter().any(|one| one.path.as_str() == "d.md"), "{changes:?}");
+    assert!(!changes.iter().any(|one| one.path.as_str() == "old.md"), "{changes:?}");
     // The journal still works, back to earlier changes.
     vault.ok("edit_file", json!({ "path": "d.md", "old_text": "new", "new_text": "newer" }));
     vault.ok("undo", json!({ "change_set": set["change_set"] }));
@@ -396,7 +396,7 @@ fn a_folder_that_takes_the_place_of_the_vault_is_the_vault() {
 #[test]
 fn the_thread_that_watches_finds_a_vault_that_is_back() {
     let vault = watched(&[("a.md", "one")]).0;
-    let (sender, told) = std::sync::mpsc::channel();
+    let (sender, receiver) = std::sync::mpsc::channel();
     vault.context.vault.subscribe(Box::new(move |change| drop(sender.send(change.path.clone()))));
     let place = &vault.place;
     let new = place.with_file_name("new");
@@ -405,7 +405,7 @@ fn the_thread_that_watches_finds_a_vault_that_is_back() {
     fs::rename(place, place.with_file_name("aside")).expect("moved");
     vault.context.vault.rescan().expect_err("it is gone");
     fs::rename(&new, place).expect("moved");
-    let heard = || told.recv_timeout(std::time::Duration::from_secs(60)).expect("it is told");
+    let heard = || receiver.recv_timeout(std::time::Duration::from_secs(60)).expect("it is told");
     while heard().as_str() != "d.md" {}
 }
 

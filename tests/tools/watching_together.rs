@@ -22,7 +22,7 @@ use crate::vault::{TestVault, temporary_folder};
 /// A watched vault without the thread that processes the events.
 struct Listening {
     vault: TestVault,
-    told: Arc<Mutex<Vec<VaultChange>>>,
+    changes: Arc<Mutex<Vec<VaultChange>>>,
     known: BTreeSet<String>,
     /// Outside the vault, on the same disk.
     outside: TempDir,
@@ -45,13 +45,13 @@ impl Listening {
         vault.context.journal = Journal::open(writer, store, journal::Settings::default());
         vault.context.index = Index::new(opened.clone());
         vault.context.vault = opened;
-        let told: Arc<Mutex<Vec<VaultChange>>> = Arc::default();
+        let changes: Arc<Mutex<Vec<VaultChange>>> = Arc::default();
         vault.context.vault.subscribe(Box::new({
-            let told = told.clone();
-            move |change| told.lock().expect("whole").push(change.clone())
+            let changes = changes.clone();
+            move |change| changes.lock().expect("whole").push(change.clone())
         }));
         let mut listening =
-            Self { vault, told, known: BTreeSet::new(), outside: temporary_folder() };
+            Self { vault, changes, known: BTreeSet::new(), outside: temporary_folder() };
         listening.known = listening.catalogue();
         listening
     }
@@ -71,9 +71,9 @@ impl Listening {
         let mut on_disk = BTreeSet::new();
         list(&self.vault.place, "", &mut on_disk);
         assert_eq!(catalogue, on_disk, "the catalogue is not the disk");
-        let told = std::mem::take(&mut *self.told.lock().expect("whole"));
-        told.iter().for_each(|change| hear(&mut self.known, change));
-        assert_eq!(self.known, catalogue, "{told:?}");
+        let changes = std::mem::take(&mut *self.changes.lock().expect("whole"));
+        changes.iter().for_each(|change| hear(&mut self.known, change));
+        assert_eq!(self.known, catalogue, "{changes:?}");
         catalogue
     }
 
@@ -277,7 +277,7 @@ fn a_search_after_a_scan_that_failed_trusts_nothing() {
         paths
     };
     assert_eq!(found("old"), ["a.md", "b.md", "c.md"]);
-    assert!(vault.context.vault.is_told_of_changes());
+    assert!(vault.context.vault.is_watched());
     // The vault's folder was moved away and back, through a folder that its name does not reach in
     // the meantime: other events are dropped for a scan, which finds no vault.
     let (above, away) = (vault.place.parent().expect("a folder"), outside.path().join("away"));
@@ -293,9 +293,9 @@ fn a_search_after_a_scan_that_failed_trusts_nothing() {
     assert_eq!(found("new"), ["a.md"]);
     assert_eq!(found("old"), ["c.md"]);
     // Until one that succeeds.
-    assert!(!vault.context.vault.is_told_of_changes());
+    assert!(!vault.context.vault.is_watched());
     vault.context.vault.rescan().expect("scanned");
-    assert!(vault.context.vault.is_told_of_changes());
+    assert!(vault.context.vault.is_watched());
     fs::write(vault.place.join("b.md"), "new").expect("written");
     assert_eq!(found("new"), ["a.md", "b.md"]);
 }
@@ -310,7 +310,7 @@ fn a_change_that_keeps_size_and_time_is_found() {
     let files: Vec<(String, &str)> = (0..20).map(|n| (format!("{n}.md"), "- [ ] beans")).collect();
     let files: Vec<(&str, &str)> = files.iter().map(|(path, text)| (&**path, *text)).collect();
     let here = Listening::new(&files);
-    let Listening { vault, outside, told, .. } = &here;
+    let Listening { vault, outside, changes, .. } = &here;
     let time = |file: &Path| fs::metadata(file).and_then(|meta| meta.modified()).expect("a time");
     let then = time(&vault.place.join("0.md"));
     let write = |file: &Path| {
@@ -324,14 +324,14 @@ fn a_change_that_keeps_size_and_time_is_found() {
         vault.ok("search_files", arguments)["files"].as_array().expect("a list").len()
     };
     assert_eq!((count("\\[ \\]"), count("\\[x\\]")), (20, 0));
-    told.lock().expect("whole").clear();
+    changes.lock().expect("whole").clear();
 
     write(&vault.place.join("0.md"));
     assert_eq!((count("\\[ \\]"), count("\\[x\\]")), (19, 1));
     let modified = |change: &VaultChange| {
         change.kind == ChangeKind::Modified && change.path.as_str() == "0.md"
     };
-    assert!(told.lock().expect("whole").iter().any(modified));
+    assert!(changes.lock().expect("whole").iter().any(modified));
     let other = outside.path().join("1.md");
     write(&other);
     fs::rename(&other, vault.place.join("1.md")).expect("moved");
@@ -397,16 +397,16 @@ fn a_full_scan_reports_nothing_twice() {
         return;
     }
     let files = [("a.md", "one"), ("b.md", "[[a]]"), ("c.md", "three"), ("d.md", "four")];
-    let Listening { vault, told, .. } = &Listening::new(&files);
+    let Listening { vault, changes, .. } = &Listening::new(&files);
     vault.ok("write_file", json!({ "path": "New.md", "content": "new" }));
     vault.ok("edit_file", json!({ "path": "c.md", "old_string": "three", "new_string": "3" }));
     vault.ok("move", json!({ "source": "a.md", "destination": "F/moved.md" }));
     vault.ok("delete", json!({ "path": "d.md" }));
     vault.ok("undo", json!({}));
     vault.context.vault.settle();
-    assert!(!std::mem::take(&mut *told.lock().expect("whole")).is_empty());
+    assert!(!std::mem::take(&mut *changes.lock().expect("whole")).is_empty());
     vault.context.vault.rescan().expect("scanned");
-    assert_eq!(*told.lock().expect("whole"), []);
+    assert_eq!(*changes.lock().expect("whole"), []);
 }
 
 /// The queue overflows while no events are processed: what was lost then is found by a scan, which
@@ -434,12 +434,12 @@ fn events_lost_in_a_flood_are_found() {
     fs::create_dir_all(at.join("New/deep")).expect("made");
     here.vault.context.vault.settle();
     let count = |kind: &ChangeKind| {
-        let told = here.told.lock().expect("whole");
-        told.iter().filter(|change| change.kind == *kind).count()
+        let changes = here.changes.lock().expect("whole");
+        changes.iter().filter(|change| change.kind == *kind).count()
     };
     assert_eq!((count(&ChangeKind::Removed), count(&ChangeKind::Created)), (100, 103));
-    assert_eq!(here.told.lock().expect("whole").len(), 203);
-    assert!(here.vault.context.vault.is_told_of_changes());
+    assert_eq!(here.changes.lock().expect("whole").len(), 203);
+    assert!(here.vault.context.vault.is_watched());
     let found = here.settled();
     assert_eq!(found.len(), 103);
     here.hears_of(&["New", "New/deep"]);

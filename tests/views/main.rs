@@ -20,7 +20,7 @@ mod posted;
 mod script;
 
 mod arguments;
+mod channels;
 mod outputs;
 mod table;
-mod told;
 mod world;

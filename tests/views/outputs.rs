@@ -114,9 +114,9 @@ fn drive(scope: &str, from: usize) {
         faults.len(),
         faults[..faults.len().min(25)].join("\n")
     );
-    let told: Vec<String> = ears[0].heard.iter().map(Value::to_string).collect();
+    let events: Vec<String> = ears[0].heard.iter().map(Value::to_string).collect();
     let marked = |text: &&String| text.to_lowercase().contains(MARK);
-    let marked: Vec<&String> = told.iter().filter(marked).take(10).collect();
+    let marked: Vec<&String> = events.iter().filter(marked).take(10).collect();
     assert!(marked.is_empty(), "{marked:#?}");
     let kinds = ears[0].kinds();
     assert!(kinds["_vault/changed"] > 10 && kinds["_vault/hidden"] > 10, "{kinds:?}");

@@ -2,7 +2,7 @@
  * The host of the view in a browser. Notes open in Obsidian if it is available, and in a preview otherwise.
  */
 
-import { said } from "../call-error";
+import { errorText } from "../call-error";
 import { CallError, type Connection } from "../connection";
 import { element } from "../view/dom";
 import { setWords } from "../view/part";
@@ -31,7 +31,7 @@ export class BrowserHost implements Host {
   }
 
   openNote(path: string, options: OpenOptions = {}): void {
-    this.#open(path, options).catch((error: unknown) => this.notice(said(error)));
+    this.#open(path, options).catch((error: unknown) => this.notice(errorText(error)));
   }
 
   async #open(path: string, { line, subpath = "", unasked }: OpenOptions): Promise<void> {

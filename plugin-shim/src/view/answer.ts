@@ -27,7 +27,7 @@ const CHARACTERS = 4_000;
 /** The number of groups at the end that are drawn within frames: about four screens. */
 const NEAR = 3;
 
-/** Whether there is time for more after that many more drawn lines. */
+/** Whether there is time left after `lines` more drawn lines. */
 type InTime = (lines?: number) => boolean;
 
 /** Draws the texts of a view: the end of each in frames, the rest between frames. */
@@ -64,7 +64,7 @@ export class Painter {
     this.#diagram = diagram;
   }
 
-  /** Prepares, before any text arrives, what the first drawing needs. */
+  /** Prepares the first drawing before any text arrives. */
   warmUp(): void {
     const steps = warmUp();
     const step = (): void => {
@@ -158,10 +158,10 @@ export class Painter {
     }
   }
 
-  /** Shows a diagram in the place of its source, which can still be copied. */
+  /** Replaces a diagram's source by the diagram; the source can still be copied. */
   async #drawDiagram(code: HTMLElement): Promise<void> {
     const source = code.textContent ?? "";
-    // A piece of a longer one may be a diagram, too, but not the one that is meant.
+    // A piece of a longer diagram may be a valid diagram, but a different one.
     if (source.split("\n").length >= CODE_LINES || code.closest(".vs-segment.is-continued")) return;
     const drawn = await this.#diagram?.(source).catch(() => undefined);
     const pre = code.parentElement;

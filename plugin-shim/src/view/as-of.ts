@@ -4,7 +4,7 @@ import type { AsOfResult, TimelineSet } from "../protocol";
 import { append, box, clear, element } from "./dom";
 import { sentence, visible } from "./format";
 import { type Parts, textButton } from "./part";
-import { said } from "../call-error";
+import { errorText } from "../call-error";
 import type { Scope } from "./scope";
 
 /** The maximum number of files in one response. */
@@ -30,7 +30,7 @@ export function asOf({ root, connection }: Pick<Parts, "root" | "connection">, s
     } catch (error) {
       if (own.ended) return;
       clear(shown);
-      shown.append(element(root, "p", { class: "vs-time-about", text: said(error) }));
+      shown.append(element(root, "p", { class: "vs-time-about", text: errorText(error) }));
     }
   };
   before.addEventListener("click", () => void look(true));

@@ -207,8 +207,8 @@ function drawLink(near: Node, link: Link, children: Inline[], image: boolean): H
   });
   withInlines(made, children);
   // The destination is shown next to the link unless the link's text is the destination.
-  const said = made.textContent ?? "";
-  const says = said === link.url || said === link.host || said === link.url.replace(/^https?:\/\//, "");
+  const shownText = made.textContent ?? "";
+  const says = shownText === link.url || shownText === link.host || shownText === link.url.replace(/^https?:\/\//, "");
   if (!says || image) {
     const host = image ? `image at ${link.host}` : link.host;
     made.appendChild(element(near, "span", { class: "vs-link-host", text: host }));

@@ -10,7 +10,7 @@ import { iconOf, type Parts, textButton } from "./part";
 import type { EntryView } from "./entries";
 import { putBackLine } from "./put-back";
 import { resultView } from "./job-card";
-import { said } from "../call-error";
+import { errorText } from "../call-error";
 
 /** The number of rows that are shown at first. */
 const ROWS = 8;
@@ -166,7 +166,7 @@ export function changesView(parts: Parts): EntryView<ChangesEntry> {
         return;
       }
     } catch (error) {
-      problem.fail(said(error));
+      problem.fail(errorText(error));
     } finally {
       undo.disabled = false;
     }

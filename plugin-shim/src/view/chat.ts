@@ -2,13 +2,13 @@
 
 import type { Activity, Approval } from "../activity";
 import type { AttachmentsResult, BranchInfo, ConversationInfo, SessionUpdateParams, ToolsCallParams, ToolsCallResult } from "../protocol";
-import { CallError, said } from "../call-error";
+import { CallError, errorText } from "../call-error";
 import { type Changed, entriesOf, Timeline, type UserEntry } from "./timeline";
 import type { CallOptions, Connection, Unsubscribe } from "../connection";
 import type { Draft } from "./draft";
 import { Outbox } from "./outbox";
 import { Pages } from "./pages";
-import { type Stands, standsOf } from "./stands";
+import { type ShownState, shownState } from "./shown-state";
 
 /**
  * The usage of the model's context window, known after the first request to a model, and the conversation's cost in US
@@ -24,7 +24,7 @@ export interface Usage {
 export interface Elsewhere {
   sessionId: string;
   text: string;
-  /** The source of the message; null if it waits there unsent. */
+  /** The source of the message; null if the message is unsent. */
   source: string | null;
 }
 
@@ -39,7 +39,7 @@ export interface Happened {
   activity?: boolean;
   elsewhere?: boolean;
   /** A complete message of the agent, for screen readers. */
-  said?: { text: string; isQuestion: boolean };
+  announcement?: { text: string; isQuestion: boolean };
   problem?: string;
 }
 
@@ -99,7 +99,7 @@ export class Chat {
   }
 
   get isWorking(): boolean {
-    return this.timeline.standing.state !== "idle";
+    return this.timeline.status.state !== "idle";
   }
 
   /** The pending approvals of this and other conversations. */
@@ -108,12 +108,12 @@ export class Chat {
   }
 
   /** The state of the conversation. */
-  get stands(): Stands {
+  get shownState(): ShownState {
     const { timeline, info, sessionId } = this;
-    return standsOf({
+    return shownState({
       isConnected: this.#connection.state.kind === "connected",
       activeness: this.branch === null ? this.#activity.of(sessionId) : null,
-      standing: timeline.standing,
+      status: timeline.status,
       entries: timeline.entries,
       isEnded: info?.state === "ended",
     });
@@ -139,10 +139,10 @@ export class Chat {
         this.#inOrder(() => {
           if (!this.#isShown(params.sessionId)) return;
           const turn = params._meta.vault.turn ?? null;
-          const said = params.kind === "void" || params.kind === "part" ? undefined : params;
+          const message = params.kind === "void" || params.kind === "part" ? undefined : params;
           this.emit({
             timeline: this.timeline.message(params, turn),
-            said: said && { text: said.text, isQuestion: said.kind === "question" },
+            announcement: message && { text: message.text, isQuestion: message.kind === "question" },
           });
         }),
       ),
@@ -206,7 +206,7 @@ export class Chat {
     await this.#fetch(sessionId, branch);
   }
 
-  /** The first message has started a conversation: it is shown if no other one is. */
+  /** The first message has started a conversation, which is shown unless another one is. */
   async begun(sessionId: string): Promise<void> {
     // The fetch below supersedes a pending load.
     if (this.sessionId !== null) return;
@@ -241,12 +241,12 @@ export class Chat {
       this.branches = branches;
       this.branch = branch;
       if (this.elsewhere?.sessionId === conversation.sessionId) this.elsewhere = null;
-      const standing = {
+      const status = {
         state: conversation.shown === "working" && branch === null ? ("running" as const) : ("idle" as const),
         waiting: conversation.state === "waiting",
       };
       this.outbox.show(branch === null ? conversation.sessionId : undefined);
-      const changed = pages.begin(answer, standing, isSame);
+      const changed = pages.begin(answer, status, isSame);
       this.#afterLoad();
       this.emit({ timeline: changed, loaded: true, info: true, usage: true, elsewhere: true });
       void this.#count();
@@ -261,7 +261,7 @@ export class Chat {
       this.#connection.missed();
       // The next connection loads it. The missing connection is visible.
       if (this.info === null && kind === "not_connected") this.emit({ loaded: true });
-      else this.emit({ problem: said(error), loaded: true });
+      else this.emit({ problem: errorText(error), loaded: true });
     }
   }
 
@@ -315,7 +315,7 @@ export class Chat {
     }
   }
 
-  /** What went with a message of the person; null if it cannot be had. */
+  /** The attachments of a user's message; null after an error. */
   attached({ key }: UserEntry, thumbnails = false): Promise<AttachmentsResult | null> {
     const { sessionId } = this;
     const messageId = key.replace(/^message:/, "");
@@ -390,9 +390,9 @@ export class Chat {
     update: Extract<SessionUpdateParams["update"], { sessionUpdate: "user_message_chunk" }>,
   ): void {
     const { source = "chat" } = update._meta?.vault ?? {};
-    // It is visible where it happens.
+    // An inline edit is shown in its note.
     if (source === "inline") return;
-    // The person sees nothing that they would lose.
+    // Nothing is shown that would be replaced.
     if (this.info === null && !this.isNew && this.outbox.isEmpty) {
       void this.open(sessionId);
       return;

@@ -1,4 +1,4 @@
-/** Where the person writes: text, notes that are meant, images, and the way to send or to stop. */
+/** The input field: text, attached notes and images, and the buttons to send or to stop. */
 
 import { append, box, clear, element, show, toggle } from "./dom";
 import { completed, draggedPaths, matching, type Mention, mentionAt } from "./completion";
@@ -10,46 +10,46 @@ import type { Draft } from "./draft";
 import { modeChip } from "./mode";
 import { counted, dollars, noteName, tokens } from "./format";
 
-/** Bytes of an image that are taken; more than a message may hold is refused by the daemon. */
+/** The largest image in bytes. The daemon limits the size of the whole message. */
 const LARGEST_IMAGE = 2_500_000;
 const IMAGES = ["image/png", "image/jpeg", "image/gif", "image/webp"];
-/** Entries of the list of completions. */
+/** The number of completions that are listed; of commands. */
 const FOUND = 8;
 const COMMANDS = 60;
 const ICONS: Record<string, string> = { folder: "folder", note: "file-text" };
-/** Milliseconds without a key until completions are asked for. */
+/** Milliseconds between the last key and the request for completions. */
 const PAUSE = 60;
 
-/** A message that is kept. */
+/** The place of a stored message. */
 export interface Place {
   sessionId: string;
-  /** Its number there. */
+  /** The message's number in the conversation. */
   item: number;
 }
 
 export interface Composer {
   root: HTMLElement;
   update(): void;
-  /** Puts this there to be sent; what was there stays before it. */
+  /** Appends a text and attachments to the draft. */
   compose(text: string, attach?: Draft["attachments"]): void;
-  /** Has a message written otherwise; `place` is where it is kept. Once another conversation is shown it is a draft. */
+  /** Edits a message that is stored at `place`. If another conversation is shown in the meantime, the text becomes a new draft. */
   edit(draft: Draft, place: Place | null, focus?: boolean): void;
-  /** What `edit` was given, as it is by now. */
+  /** The current draft, and the number of the message that it edits. */
   kept(): { draft: Draft; item: number | null };
   focus(): void;
-  /** Whether nothing is written. */
+  /** Whether the draft is empty. */
   isEmpty(): boolean;
 }
 
-/** What the composer is used for. */
+/** The actions of the composer. */
 export interface Sending {
   send(draft: Draft): void;
-  /** Sends in place of an earlier message. */
+  /** Replaces an earlier message, in a new branch. */
   fork(place: Place, draft: Draft): void;
-  /** Edits the last message, for whoever presses the arrow up in an empty field. */
+  /** Edits the last message: the arrow up in an empty field. */
   editLast(): void;
   sent(): void;
-  /** What a slash offers. */
+  /** The commands that a slash offers. */
   commands(): Promise<SlashCommand[]>;
 }
 
@@ -101,29 +101,29 @@ export function composer(parts: Parts, sending: Sending): Composer {
 
   let attachments: Draft["attachments"] = [];
   let images: Draft["images"] = [];
-  /** The note, or the selection, that the person took out, and the one that went with an earlier message of the conversation. */
+  /** The open note or selection that the person removed, and the one sent with an earlier message of the conversation. */
   let takenOut = "";
   let sent = "";
   let sentTo: string | null = null;
-  /** What is shown of the open note. */
+  /** The open note or selection that is shown. */
   let shownContext = "";
   let place: Place | null = null;
   let isComposing = false;
   let mention: Mention | null = null;
   let found: Choice[] = [];
-  /** The vault's tags, asked for once for each time that one is typed. */
+  /** The vault's tags, requested once per mention. */
   let tags: Promise<{ name: string; notes: number }[]> | null = null;
-  /** The commands, likewise. */
+  /** The commands, requested once per mention. */
   let commands: Promise<SlashCommand[]> | null = null;
   let chosen = 0;
   let asked = 0;
   let wait: (() => void) | null = null;
-  /** Completions could not be had for what is typed. */
+  /** The request for the current completions failed. */
   let isMissed = false;
 
   const isEmpty = (): boolean => input.value.trim() === "" && attachments.length + images.length === 0;
 
-  /** The open note, or what is selected in it: it goes with a message unless the person takes it out. */
+  /** The open note, or the selection in it: sent with the message unless the person removes it. */
   const context = (): ActiveNote | null => {
     const active = parts.host.activeNote();
     const { path = "" } = active ?? {};
@@ -179,7 +179,7 @@ export function composer(parts: Parts, sending: Sending): Composer {
   const submit = (): void => {
     if (isEmpty() || parts.chat.branch !== null) return;
     const text = input.value.trim();
-    // A command says itself what it is about.
+    // A command names its own subject.
     const open = text.startsWith("/") ? null : context();
     const active = parts.host.activeNote();
     if (open || attachments.some(({ path }) => path === active?.path)) [sent, sentTo] = [JSON.stringify(active), parts.chat.wantedId];
@@ -247,7 +247,7 @@ export function composer(parts: Parts, sending: Sending): Composer {
     one.take();
   };
 
-  /** Puts a name in the place of what is typed of it. */
+  /** Replaces the typed beginning by the chosen name. */
   const complete = (of: Mention, name: string, alias?: string): void => {
     const done = completed(input.value, of, name, alias);
     input.value = done.text;
@@ -256,7 +256,7 @@ export function composer(parts: Parts, sending: Sending): Composer {
     changed();
   };
 
-  /** What may complete what is typed. */
+  /** The completions of a mention. */
   const choices = async (of: Mention): Promise<Choice[]> => {
     if (of.kind === "command") {
       commands ??= sending.commands();
@@ -310,7 +310,7 @@ export function composer(parts: Parts, sending: Sending): Composer {
         },
       );
     };
-    // Who types a command whole and presses Enter means it.
+    // Without a pause, so that Enter after a fully typed command runs it.
     if (now.kind === "command") ask();
     else wait = scope.after(PAUSE, ask);
   };
@@ -350,13 +350,13 @@ export function composer(parts: Parts, sending: Sending): Composer {
     show(stop, chat.isWorking);
     toggle(root, "is-working", chat.isWorking);
     show(editing, place !== null);
-    // Another conversation knows nothing of it; one that was new has its number now.
+    // Another conversation has not received it; a new conversation has its number now.
     const { wantedId } = chat;
     if (sentTo !== wantedId) [sent, sentTo] = [sentTo === null ? sent : "", wantedId];
     if (JSON.stringify(context()) !== shownContext) drawChips();
     show(note, parts.host.activeNote() !== null && context() === null);
-    const { standing } = chat.timeline;
-    const waits = standing.waiting && standing.state === "idle";
+    const { status } = chat.timeline;
+    const waits = status.waiting && status.state === "idle";
     input.placeholder = waits ? "Answer the question" : chat.isWorking ? "Add a message; it will be read at the next step" : "Ask, or say what to do";
     drawUsage(usage, parts);
     mode.update();
@@ -385,10 +385,10 @@ export function composer(parts: Parts, sending: Sending): Composer {
     if (kind === "connected" && isMissed) look();
   }));
   scope.listen(input, "compositionstart", () => (isComposing = true));
-  // Some browsers send the key that ends a composition only behind it.
+  // Some browsers send the key that ends a composition only after this event.
   scope.listen(input, "compositionend", () => scope.after(0, () => (isComposing = false)));
   scope.listen(input, "keydown", (event) => {
-    // While an input method composes, its keys are its own.
+    // Keys pressed during a composition belong to the input method.
     if (event.isComposing || isComposing) return;
     if (mention && found.length > 0) {
       const keys: Record<string, () => void> = {
@@ -421,7 +421,7 @@ export function composer(parts: Parts, sending: Sending): Composer {
   scope.listen(input, "paste", (event) => {
     const files = [...(event.clipboardData?.files ?? [])];
     const text = event.clipboardData?.getData("text/plain") ?? "";
-    // A picture of a text that is there itself is not wanted; a file comes with its name.
+    // Some programs add a picture of the copied text, which is ignored; a copied file comes with its name as text.
     if (files.length === 0 || (text !== "" && !files.some(({ name }) => text.includes(name)))) return;
     event.preventDefault();
     takeFiles(files);
@@ -439,7 +439,7 @@ export function composer(parts: Parts, sending: Sending): Composer {
     const text = dataTransfer?.getData("text/plain") ?? "";
     const paths = [text, dataTransfer?.getData("text/uri-list") ?? ""].map(draggedPaths).find((all) => all.length > 0) ?? [];
     const files = dataTransfer?.files ?? [];
-    // Text is put where it is dropped.
+    // The field inserts dropped text itself, at the cursor.
     if (event.target === input && paths.length + files.length === 0) return;
     event.preventDefault();
     for (const path of paths) attach({ path: parts.host.resolveLink?.(path, "")?.path ?? path });
@@ -465,7 +465,7 @@ export function composer(parts: Parts, sending: Sending): Composer {
     if (event.target === frame || event.target === bar) input.focus();
   });
   scope.add(parts.host.onActiveNote(update));
-  // Nobody tells that something else is selected: it is looked at before a button is pressed.
+  // No event reports a changed selection, so it is read again before a button can be pressed.
   for (const type of ["focusin", "pointerenter"] as const) scope.listen(parts.root, type, update);
   closeList();
   changed();

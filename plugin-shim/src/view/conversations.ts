@@ -3,7 +3,7 @@
 import { append, box, clear, element, setText, show } from "./dom";
 import { iconButton, iconOf, type Parts } from "./part";
 import type { ConversationInfo, FoundConversation } from "../protocol";
-import { said } from "../call-error";
+import { errorText } from "../call-error";
 import { showMenu } from "./menu";
 import { titleOf } from "./header";
 import { period, when } from "./format";
@@ -99,7 +99,7 @@ export function conversationList(parts: Parts, actions: ListActions): Conversati
       const count = rows.childElementCount;
       setText(note, count === 0 ? (text === "" ? "No conversations yet" : "Nothing matches") : "");
     } catch (error) {
-      if (now === request) setText(note, said(error));
+      if (now === request) setText(note, errorText(error));
     }
     isLoading = false;
     show(note, note.textContent !== "");
@@ -154,14 +154,14 @@ export function conversationList(parts: Parts, actions: ListActions): Conversati
   };
 
   const badge = (info: ConversationInfo): HTMLElement | null => {
-    const kind: string = info.sessionId === parts.chat.sessionId ? parts.chat.stands.kind : standing(info);
+    const kind: string = info.sessionId === parts.chat.sessionId ? parts.chat.shownState.kind : kindOf(info);
     const words: Record<string, string> = { waiting: "Waiting for you", working: "Working", failed: "Failed" };
     const text = words[kind];
     if (text === undefined) return null;
     return element(rows, "span", { class: `vs-dot is-${kind}`, attributes: { role: "img", "aria-label": text, title: text } });
   };
 
-  const standing = ({ sessionId, shown }: ConversationInfo): string => {
+  const kindOf = ({ sessionId, shown }: ConversationInfo): string => {
     const now = parts.activity.of(sessionId);
     if (now === "working") return "working";
     return now !== null || shown === "waiting_for_you" ? "waiting" : "done";
@@ -236,7 +236,7 @@ export function editTitle(parts: Parts, at: HTMLElement, title: string, save: (t
   const keep = (): void => {
     const text = field.value.trim();
     done();
-    if (text !== "" && text !== title) save(text).catch((error: unknown) => parts.host.notice(said(error)));
+    if (text !== "" && text !== title) save(text).catch((error: unknown) => parts.host.notice(errorText(error)));
   };
   scope.listen(field, "keydown", (event) => {
     if (event.isComposing) return;

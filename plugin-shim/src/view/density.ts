@@ -31,9 +31,9 @@ export function density(near: Node, scope: Scope, listener: (last: number | null
     const [first, last] = [group[0], group.at(-1)];
     const turns = counted(sum(group), "turn");
     const span = first && last ? (first === last ? dayWords(first.day) : `${dayWords(first.day)} to ${dayWords(last.day)}`) : "";
-    const said = span === "" ? "" : `${isNow ? "Now" : span} · ${turns}`;
+    const label = span === "" ? "" : `${isNow ? "Now" : span} · ${turns}`;
     slider.setAttribute("aria-valuetext", span === "" ? "" : `${span}, ${turns}`);
-    setText(words, said);
+    setText(words, label);
     words.style.setProperty("--vs-at", String(groups.length > 1 ? at / (groups.length - 1) : 1));
     [...bars.children].forEach((bar, index) => bar.classList.toggle("is-later", index > at));
   };

@@ -10,7 +10,7 @@ it("reads of a message again which notes went with it, and whether they were cho
     { type: "resource_link", uri: "A.md", name: "A.md" },
     { type: "text", text: "(the note `B/C.md` is open)" },
   ]);
-  const of = (said: string): (boolean | number)[] => [draftOf(said).lacks, draftOf(said).pictures];
+  const of = (words: string): (boolean | number)[] => [draftOf(words).lacks, draftOf(words).pictures];
   expect(of("Hi\n(a part of the note `A.md` is meant)")).toEqual([true, 0]);
   expect(of("(with a picture)\n(a part of the note `A.md` is meant)\n(with a picture)")).toEqual([true, 2]);
   expect(of("(with a picture) of it")).toEqual([false, 0]);

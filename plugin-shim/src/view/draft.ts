@@ -24,15 +24,15 @@ export function promptOf(draft: Draft): PromptContent[] {
   return pieces;
 }
 
-/** What stands behind a message's text for what went with it. */
-const WENT_ALONG = /(?:^|\n)\((?:with a picture|(the|a part of the) note `(.+)` is (meant|open))\)$/;
+/** A line that the daemon adds below a message's text for each of its attachments. */
+const ATTACHMENT_LINE = /(?:^|\n)\((?:with a picture|(the|a part of the) note `(.+)` is (meant|open))\)$/;
 
 /** An earlier message as a draft; `lacks` if attachments are known only by name, of which `pictures` are images. */
-export function draftOf(said: string): { draft: Draft; lacks: boolean; pictures: number } {
-  const draft: Draft = { text: said, attachments: [], images: [] };
+export function draftOf(message: string): { draft: Draft; lacks: boolean; pictures: number } {
+  const draft: Draft = { text: message, attachments: [], images: [] };
   let lacks = false;
   let pictures = 0;
-  for (let found; (found = WENT_ALONG.exec(draft.text)); ) {
+  for (let found; (found = ATTACHMENT_LINE.exec(draft.text)); ) {
     const [, which, path, how] = found;
     draft.text = draft.text.slice(0, found.index);
     if (which === "the" && path !== undefined) draft.attachments.unshift(how === "open" ? { path, isOpen: true } : { path });

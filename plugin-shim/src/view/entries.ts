@@ -56,7 +56,7 @@ export function userView(parts: Parts, actions: EntryActions): EntryView<UserEnt
   copy.addEventListener("click", () => shown && void copied(parts, shown.text));
   edit.addEventListener("click", () => shown && actions.edit(shown));
   again.addEventListener("click", () => shown && actions.again(shown));
-  /** Draws the images in the place of their words, and puts the words back for those that cannot be had. */
+  /** Replaces the images' names by the images; those that cannot be loaded keep their names. */
   const drawPictures = (images: { data: string; mimeType: string }[], count: number): void => {
     clear(pictures);
     images.forEach(({ data, mimeType }, at) => {
@@ -99,7 +99,7 @@ export function userView(parts: Parts, actions: EntryActions): EntryView<UserEnt
       clear(source);
       if (from) source.append(iconOf(parts, sourceIcon(entry.source)), from);
       show(source, from !== null);
-      const isQueued = parts.chat.timeline.standing.queued > 0;
+      const isQueued = parts.chat.timeline.status.queued > 0;
       const words = { sending: isQueued ? "Queued" : "Sending…", waiting: "Will be sent when the connection is back", failed: entry.error ?? "Not sent" };
       setText(state, entry.pending ? words[entry.pending] : "");
       show(state, entry.pending !== undefined);
@@ -142,9 +142,9 @@ export function agentView(parts: Parts, actions: EntryActions): EntryView<AgentE
       answer.set(entry.text, !entry.open);
       toggle(root, "is-open", entry.open);
       toggle(root, "is-question", isQuestion);
-      const { standing } = parts.chat.timeline;
+      const { status } = parts.chat.timeline;
       const isLast = isQuestion && parts.chat.timeline.last("agent")?.key === entry.key;
-      const waits = isLast && standing.waiting && standing.state === "idle";
+      const waits = isLast && status.waiting && status.state === "idle";
       show(badge, waits);
       toggle(root, "is-waiting", waits);
       show(cut, entry.cutBefore);

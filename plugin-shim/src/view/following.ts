@@ -1,7 +1,7 @@
 /** One listener for all links and copy buttons of a view. */
 
 import type { Parts } from "./part";
-import { said } from "../call-error";
+import { errorText } from "../call-error";
 import { setText } from "./dom";
 import { wasDeleted } from "./format";
 
@@ -44,7 +44,7 @@ export function followLinks({ root, host, connection, painter, scope, announce }
         announce("Copied");
         setText(button, "Copied");
         scope.after(1_500, () => setText(button, "Copy"));
-      }, (error: unknown) => host.notice(said(error)));
+      }, (error: unknown) => host.notice(errorText(error)));
       return true;
     }
     return false;

@@ -7,7 +7,7 @@ export interface Point {
 
 const ROUNDS = 200;
 
-/** Points within 0 to 1: what is linked lies near, and nothing on something else. */
+/** Points with coordinates from 0 to 1: linked points are near each other, and none overlap. */
 export function layout(count: number, edges: [number, number][]): Point[] {
   if (count === 1) return [{ x: 0.5, y: 0.5 }];
   const points = Array.from({ length: count }, (_, at) => {
@@ -29,7 +29,7 @@ export function layout(count: number, edges: [number, number][]): Point[] {
     };
     for (let one = 0; one < count; one++) for (let other = one + 1; other < count; other++) push(one, other, (far) => (near * near) / far);
     for (const [one, other] of edges) push(one, other, (far) => -(far * far) / near);
-    // What nothing links to stays in sight.
+    // A pull to the centre keeps points without links in sight.
     points.forEach(({ x, y }, at) => {
       const move = moves[at];
       if (!move) return;
@@ -44,7 +44,7 @@ export function layout(count: number, edges: [number, number][]): Point[] {
       point.y += (y / far) * Math.min(far, most);
     });
   }
-  // Over all the room there is.
+  // Stretched to the whole area.
   const span = (of: (point: Point) => number): ((value: number) => number) => {
     const [least, most] = [Math.min(...points.map(of)), Math.max(...points.map(of))];
     return (value) => (most - least < 1e-6 ? 0.5 : (value - least) / (most - least));

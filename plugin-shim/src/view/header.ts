@@ -1,10 +1,10 @@
-/** What stands above a conversation: its title and state, its model, a new one, all others. */
+/** The header of a conversation: title, state, model, and buttons for a new conversation and the list of all. */
 
 import { clear, element, setText, show, toggle } from "./dom";
 import { iconButton, iconOf, type Parts } from "./part";
 import type { ModelsResult } from "../protocol";
 import { choose } from "./mode";
-import { said } from "../call-error";
+import { errorText } from "../call-error";
 import { showMenu, type MenuItem } from "./menu";
 import { titleFrom } from "./titles";
 
@@ -19,7 +19,7 @@ export interface HeaderActions {
   timeMachine: () => void;
   tab: () => void;
   branches: (at: HTMLElement) => void;
-  /** Hears whether a model is set up, as soon as that is known. */
+  /** Is called with whether a model is set up, once that is known. */
   hasModel: (isThere: boolean) => void;
 }
 
@@ -33,7 +33,7 @@ export interface Header {
   listButton: HTMLElement;
 }
 
-/** The name of the agent that answers where no other was chosen. */
+/** The name of the default agent. */
 const STEWARD = "steward";
 
 export function header(parts: Parts, actions: HeaderActions): Header {
@@ -74,7 +74,7 @@ export function header(parts: Parts, actions: HeaderActions): Header {
 
   const refresh = async (): Promise<void> => {
     const asking = ++asked;
-    // Without it the picker stays away; the daemon's own words say why nobody answers.
+    // Without an answer the picker stays hidden; the daemon's error says why no model answers.
     take(asking, await parts.connection.call("_vault/models", {}).catch(() => null));
   };
 
@@ -84,7 +84,7 @@ export function header(parts: Parts, actions: HeaderActions): Header {
     list.title = info?.summary ?? titleOf(parts);
     list.setAttribute("aria-label", `Conversation: ${titleOf(parts)}. Show all conversations`);
     show(branch, chat.branches.length > 1);
-    const { kind, text: words } = chat.stands;
+    const { kind, text: words } = chat.shownState;
     // Without a model nothing was answered.
     const text = kind === "done" && models !== null && current() === undefined ? "" : words;
     // If it were written again, a screen reader would read it again too.
@@ -112,7 +112,7 @@ export function header(parts: Parts, actions: HeaderActions): Header {
       else await choose(parts, option, name);
       parts.announce(`Now: ${name}`);
     } catch (error) {
-      parts.host.notice(said(error));
+      parts.host.notice(errorText(error));
       await refresh();
     }
   };
@@ -168,7 +168,7 @@ export function header(parts: Parts, actions: HeaderActions): Header {
   return { root, update, refresh: () => void refresh(), chooseModel: () => model.click(), listButton: list };
 }
 
-/** What the conversation is called, before it has a title too. */
+/** The conversation's title, or a provisional one. */
 export function titleOf(parts: Pick<Parts, "chat">): string {
   const { info, timeline } = parts.chat;
   if (info?.title) return info.title;

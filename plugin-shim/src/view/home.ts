@@ -1,4 +1,4 @@
-/** What an empty conversation begins with: what waits for the person, how the vault is, and what can be asked of it. */
+/** The start page of an empty conversation: pending questions and proposals, the state of the vault, and suggested prompts. */
 
 import { append, box, clear, element, setText, show } from "./dom";
 import { callAgreed, messageOf, structured } from "./agreed";
@@ -12,20 +12,20 @@ import { dayOf } from "./calendar";
 import { dayWords } from "./density";
 import { drawFound } from "./found-notes";
 import { noteLink } from "./named";
-import { said } from "../call-error";
+import { errorText } from "../call-error";
 
-/** What the home asks of the view around it. */
+/** The actions that the view provides. */
 export interface HomeActions {
   open(sessionId: string): void;
   timeMachine: () => void;
 }
 
-/** Things that are named of each kind. */
+/** The number of named items of each kind. */
 const NAMED = 5;
 /** The days for which costs are shown and bars are drawn. */
 const MONTH = 30;
 const WEEK = 7;
-/** Milliseconds for which what happens is gathered before it is drawn. */
+/** Milliseconds for which events are collected before they are drawn. */
 const PAUSE = 200;
 
 interface Broken {
@@ -70,7 +70,7 @@ export function homeCard(parts: Parts, actions: HomeActions): Card {
   const vault = group("Your vault");
   const asks = group("Ask");
 
-  /** The answer of a tool that reads; null where it has none, and then there is nothing to show of it. */
+  /** The result of a tool that reads; null after an error: then the row is left out. */
   const read = async <T>(tool: string, given: CallGiven): Promise<T | null> => {
     const result = await chat.tool(tool, given).catch(() => null);
     return result === null || result.isError || scope.ended ? null : (structured(result) as T);
@@ -85,9 +85,9 @@ export function homeCard(parts: Parts, actions: HomeActions): Card {
   };
   const quiet = (text: string): HTMLElement => element(root, "div", { class: "vs-aside", text, attributes: { dir: "auto" } });
 
-  // --- what waits
+  // --- pending questions and proposals
 
-  /** Has the person see what is shown above the field. */
+  /** Scrolls to a card above the field. */
   const reveal = (selector: string): void => {
     const found = parts.root.querySelector<HTMLElement>(selector);
     (found?.matches("[tabindex], button") ? found : found?.querySelector<HTMLElement>("button"))?.focus();
@@ -168,14 +168,14 @@ export function homeCard(parts: Parts, actions: HomeActions): Card {
 
   // --- the vault
 
-  /** A line that unfolds what it counts. */
+  /** A line with a count, which unfolds the counted items. */
   const fold = (icon: string, title: string, rows: HTMLElement[], ...buttons: HTMLElement[]): HTMLElement => {
     const list = element(root, "ul", { class: "vs-home-list" }, ...rows.map((one) => element(root, "li", {}, one)));
     return row(icon, [element(root, "details", {}, element(root, "summary", { text: title }), list)], ...buttons);
   };
   const attempt = (made: HTMLButtonElement, act: () => Promise<void>): void => {
     made.disabled = true;
-    void act().catch((error: unknown) => host.notice(said(error))).finally(() => (made.disabled = false));
+    void act().catch((error: unknown) => host.notice(errorText(error))).finally(() => (made.disabled = false));
   };
 
   const brokenLinks = async (): Promise<HTMLElement | null> => {
@@ -190,7 +190,7 @@ export function homeCard(parts: Parts, actions: HomeActions): Card {
   const brokenLink = (broken: Broken): HTMLElement => {
     const { path, link, line } = broken;
     const made: HTMLElement = box(root, "vs-home-broken", element(root, "span", { attributes: { dir: "auto" } }, `[[${visible(link)}]] in `, noteLink(root, path, noteName(path)), `, line ${line}`));
-    void meant(link).then((to) => {
+    void closestNote(link).then((to) => {
       if (to === null || scope.ended) return;
       const fix = textButton(root, `Link to ${to}`, "vs-small");
       fix.setAttribute("aria-label", `Link to ${to} in place of ${link}`);
@@ -203,8 +203,8 @@ export function homeCard(parts: Parts, actions: HomeActions): Card {
     });
     return made;
   };
-  /** The name of the note that a broken link may have meant. */
-  const meant = async (link: string): Promise<string | null> => {
+  /** The existing note whose name is most like a broken link. */
+  const closestNote = async (link: string): Promise<string | null> => {
     const name = noteName(link);
     const answers = await Promise.all([name, name.slice(0, 3)].map((text) => connection.call("_vault/complete", { text, limit: 20 }).catch(() => null)));
     const notes = answers.flatMap((answer) => answer?.found ?? []).filter(({ kind }) => kind === "note");
@@ -286,7 +286,7 @@ export function homeCard(parts: Parts, actions: HomeActions): Card {
   const draw = async (): Promise<void> => {
     void drawWaiting();
     void drawRelated();
-    // In Obsidian it is before the person's eyes.
+    // Obsidian shows the vault's name itself.
     const name = host.kind === "browser" ? connection.daemon?.agentCapabilities._meta.vault.name : undefined;
     if (name) setText(vault.all.firstElementChild as Node, `Your vault: ${visible(name)}`);
     const [links, lonely, deleted, changes, spent, outline] = await Promise.all([brokenLinks(), orphans(), trash(), week(), cost(), read<Outline>("vault_outline", { budget: 200 })]);
@@ -318,7 +318,7 @@ export function homeCard(parts: Parts, actions: HomeActions): Card {
   };
 }
 
-/** What can be asked of this vault. */
+/** Suggested prompts for this vault. */
 export function promptsOf({ tags = [], most_linked = [], newest_notes = [] }: Outline, changes: number): string[] {
   const [tag] = tags;
   const [linked] = most_linked;

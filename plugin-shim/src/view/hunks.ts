@@ -42,10 +42,7 @@ export function hunksOf(lines: DiffLine[]): Map<DiffLine, Hunk> {
   return found;
 }
 
-/**
- * The edit that puts the lines of a hunk back into a text; null where they are no longer in it. Where they are in it
- * several times those are meant that are nearest to where they were.
- */
+/** The edit that puts the lines of a hunk back into a text: at the match nearest to their old place; null if there is none. */
 export function putBack(hunk: Hunk, text: string): LineEdit | null {
   const lines = text.split(/\r?\n/);
   if (lines.at(-1) === "") lines.pop();
@@ -57,7 +54,7 @@ export function putBack(hunk: Hunk, text: string): LineEdit | null {
   while (tail < most - head && before.at(-1 - tail) === after.at(-1 - tail)) tail++;
   const whole = placesOf(after, lines).sort((one, other) => Math.abs(one - hunk.start) - Math.abs(other - hunk.start))[0];
   const own = after.slice(head, after.length - tail);
-  // What stands around it was written otherwise since: the lines themselves say where they are, if they are there once.
+  // The surrounding lines have changed since: the old lines themselves give the place, if they occur once.
   const alone = whole === undefined && own.length > 0 ? placesOf(own, lines) : [];
   const start = whole !== undefined ? whole + head : alone.length === 1 ? alone[0] : undefined;
   if (start === undefined) return null;
@@ -68,7 +65,7 @@ export function putBack(hunk: Hunk, text: string): LineEdit | null {
   return start < lines.length ? { insert_before_line: start + 1, content } : { insert_after_line: -1, content };
 }
 
-/** Where a hunk that was not applied yet begins in a text, from 0: nearest to where it was. Null where its lines are others by now. */
+/** The line, from 0, at which a pending hunk begins in a text: the match nearest to its original line. Null if its lines have changed. */
 export function placed(lines: DiffLine[], text: string[]): number | null {
   const before = lines.flatMap((line) => (line.kind === "same" || line.kind === "removed" ? [line] : []));
   const [first] = before;

@@ -7,7 +7,7 @@ import type { Card } from "./lazy";
 import { iconOf, type Parts, setWords, textButton } from "./part";
 import { counted } from "./format";
 import type { ToolsCallResult } from "../protocol";
-import { said } from "../call-error";
+import { errorText } from "../call-error";
 
 /** The number of files that a list of reasons names at first. */
 const NAMED = 10;
@@ -37,7 +37,7 @@ export function jobState(parts: Parts): { root: HTMLElement; update(job: Job): v
     stop.disabled = true;
     jobs.stop(job.job).catch((error: unknown) => {
       stop.disabled = false;
-      resultBox.fail(said(error));
+      resultBox.fail(errorText(error));
     });
   });
   const resume = button("Resume", "Resume: apply what is left", "mod-cta", () => {
@@ -61,7 +61,7 @@ export function jobState(parts: Parts): { root: HTMLElement; update(job: Job): v
       const result = await call();
       if (result) resultBox.show(result);
     } catch (error) {
-      resultBox.fail(said(error));
+      resultBox.fail(errorText(error));
     } finally {
       isBusy = false;
       draw();
@@ -78,7 +78,7 @@ export function jobState(parts: Parts): { root: HTMLElement; update(job: Job): v
     progress.setAttribute("aria-valuenow", String(Math.round(share * 100)));
     progress.style.setProperty("--vs-share", String(share));
     const lost = done > 0 && !texts_kept && state !== "undone" ? "The journal no longer has all texts, so it cannot be undone." : "";
-    // Beside the words, whose every change is read aloud.
+    // Outside the status text: screen readers announce every change of that.
     const count = now ? `${now.done} of ${counted(now.total, "file")}` : "";
     const reason = isRunning ? count : state === "completed" || !failure ? "" : failure;
     setWords(why, [reason, lost].filter((part) => part !== "").join(" "));

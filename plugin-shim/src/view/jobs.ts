@@ -41,7 +41,7 @@ export class Jobs {
       // A finished job's result is requested then; a pending request is older than this event.
       if (state !== "running" || this.#isAsking) void this.refresh();
     }));
-    // Undone by its change set, a job has no event of its own.
+    // Undoing a job's change set sends no event for the job.
     scope.add(connection.on("_vault/changes", ({ changeSet }) => {
       if (changeSet.undoes !== undefined) void this.refresh();
     }));

@@ -6,7 +6,7 @@ import { iconOf, type Parts } from "./part";
 export interface MenuItem {
   text: string;
   icon?: string;
-  /** What stands behind it, smaller. */
+  /** A smaller text behind the label. */
   note?: string;
   checked?: boolean;
   warning?: boolean;
@@ -14,13 +14,10 @@ export interface MenuItem {
   choose(): void;
 }
 
-/** What closes the menus that are open, by the button that each is at. */
+/** Closes the open menu of each button. */
 const open = new WeakMap<HTMLElement, () => void>();
 
-/**
- * Shows a menu at `at`; it goes with a choice, with Escape, with a click beside it, and where it is asked
- * for at `at` again.
- */
+/** Shows a menu at `at`. A choice, Escape, a click elsewhere or a second call for `at` closes it. */
 export function showMenu(parts: Parts, at: HTMLElement, label: string, items: MenuItem[]): void {
   const shown = open.get(at);
   if (shown) {

@@ -30,7 +30,7 @@ export interface Messages {
   update(happened: Happened): void;
   /** Follows the end from now on. */
   toEnd(): void;
-  /** Whether a model is configured; if not, the empty view shows the setup. Returns whether the setup has gone. */
+  /** Whether a model is configured; if not, the empty view shows the setup. Returns whether the setup was removed. */
   setModel(isThere: boolean): boolean;
 }
 
@@ -185,7 +185,7 @@ export function messages(parts: Parts, actions: EntryActions, atHome: HomeAction
     return true;
   };
 
-  /** Orders as many as there is time for now, and the rest in the next frames. */
+  /** Orders the elements for which there is time now, and the others in the next frames. */
   const orderAll = (): void => {
     ordering?.();
     ordering = order() ? null : scope.frame(() => {
@@ -198,16 +198,16 @@ export function messages(parts: Parts, actions: EntryActions, atHome: HomeAction
   let begun: { turn: string | null; at: number } | null = null;
   let tick: (() => void) | null = null;
   const drawWork = (): void => {
-    const { kind, work: stands } = chat.stands;
-    const { queued, turn } = chat.timeline.standing;
+    const { kind, work: stateText } = chat.shownState;
+    const { queued, turn } = chat.timeline.status;
     tick?.();
     tick = null;
-    let words = stands;
+    let words = stateText;
     if (kind === "working") {
       const now = parts.now().getTime();
       if (begun?.turn !== turn) begun = { turn, at: now };
       // Until the code is loaded, the line shows only the state.
-      words = cardsNow()?.liveLine(chat.timeline.entries, begun.at, now, chat.usage?.used ?? 0) ?? stands;
+      words = cardsNow()?.liveLine(chat.timeline.entries, begun.at, now, chat.usage?.used ?? 0) ?? stateText;
       if (!cardsNow()) loadCards().catch(() => undefined);
       tick = scope.after(1_000, drawWork);
     } else if (kind !== "waiting") begun = null;
@@ -220,7 +220,7 @@ export function messages(parts: Parts, actions: EntryActions, atHome: HomeAction
   const update = ({ timeline, loaded, info, activity }: Happened): void => {
     if (loaded) {
       setText(older, chat.pages.loading ? "Loading…" : "");
-      if (timeline && !isPinned && timeline.standing) isPinned = true;
+      if (timeline && !isPinned && timeline.status) isPinned = true;
     }
     if (timeline) {
       for (const key of timeline.keys) {
@@ -228,8 +228,8 @@ export function messages(parts: Parts, actions: EntryActions, atHome: HomeAction
         if (entry) views.get(key)?.update(entry);
       }
       if (timeline.order) orderAll();
-      if (timeline.standing || chat.isWorking) drawWork();
-      if (timeline.standing) {
+      if (timeline.status || chat.isWorking) drawWork();
+      if (timeline.status) {
         for (const entry of chat.timeline.entries) if (entry.kind === "user" && entry.pending !== undefined) views.get(entry.key)?.update(entry);
         // The entry shows whether a question is still open.
         const question = chat.timeline.last("agent", (entry) => entry.message === "question");
@@ -238,7 +238,7 @@ export function messages(parts: Parts, actions: EntryActions, atHome: HomeAction
       if (!loaded) chat.pages.letGo(isPinned ? "oldest" : "newest");
     }
     if (activity || loaded) drawWork();
-    if (loaded || timeline?.standing || timeline?.order) notes.update();
+    if (loaded || timeline?.status || timeline?.order) notes.update();
     if (info || timeline || loaded) {
       show(empty, chat.timeline.entries.length === 0 && !chat.pages.loading);
       placeSetup();

@@ -2,7 +2,7 @@
 
 import { choose, MODE_NAMES, modeOf, MODES } from "./mode";
 import type { Parts } from "./part";
-import { said } from "../call-error";
+import { errorText } from "../call-error";
 import { showMenu } from "./menu";
 
 const WORDS: Record<string, string> = {
@@ -23,7 +23,7 @@ export function chooseMode(parts: Parts, at: HTMLElement, loosest: string): void
     choose: () =>
       void choose(parts, "mode", mode).then(
         () => parts.announce(`Mode: ${MODE_NAMES[mode]}`),
-        (error: unknown) => parts.host.notice(said(error)),
+        (error: unknown) => parts.host.notice(errorText(error)),
       ),
   })));
 }

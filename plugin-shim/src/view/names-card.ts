@@ -7,7 +7,7 @@ import type { Names } from "./outputs";
 import { counted, noteName, visible } from "./format";
 import { iconOf, type Parts, textButton } from "./part";
 import { planCard } from "./plan-card";
-import { said } from "../call-error";
+import { errorText } from "../call-error";
 import { structured } from "./agreed";
 
 /** The number of files that are shown at first. */
@@ -77,7 +77,7 @@ export function namesCard(parts: Parts, { files: first }: Names, convention?: st
     for (const row of list.children) show(row as HTMLElement, true);
     show(more, false);
   });
-  /** Has the model say what is in the files whose names do not fit. */
+  /** Asks the model for the subjects of the files whose names do not fit. */
   const askModel = async (): Promise<void> => {
     const paths = files.filter(({ fits }) => !fits).map(({ path }) => path).slice(0, MOST_ASKED);
     if (!(await parts.host.confirm(`The model gets the beginning of ${counted(paths.length, "file")}, to suggest names.`, "Suggest"))) return;
@@ -92,7 +92,7 @@ export function namesCard(parts: Parts, { files: first }: Names, convention?: st
       parts.announce(`${model} suggested names`);
       show(ask, false);
     } catch (error) {
-      resultBox.fail(said(error));
+      resultBox.fail(errorText(error));
     }
     ask.disabled = false;
     setText(ask, "Suggest with the model");
@@ -117,7 +117,7 @@ export function namesCard(parts: Parts, { files: first }: Names, convention?: st
       },
       (error: unknown) => {
         draw();
-        resultBox.fail(said(error));
+        resultBox.fail(errorText(error));
       },
     );
   });

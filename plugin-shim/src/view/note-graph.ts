@@ -72,7 +72,7 @@ function draw(near: HTMLElement, paths: string[], notes: Map<string, boolean>, l
   return svg;
 }
 
-/** What the marks mean. */
+/** The legend of the marks. */
 function legend(near: Node, total: number): HTMLElement {
   const rest = total > MOST ? `, the last ${MOST} of ${total}` : "";
   return element(near, "div", { class: "vs-aside", text: `Square: changed. Circle: read. Lines: links${rest}.` });

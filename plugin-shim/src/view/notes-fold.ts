@@ -5,7 +5,7 @@ import { element, setText, show } from "./dom";
 import type { Parts } from "./part";
 import { touched } from "./touched";
 
-/** Notes from which there is something to see. */
+/** The smallest number of notes that is shown. */
 const LEAST = 2;
 
 export function notesFold(parts: Pick<Parts, "root" | "chat" | "scope">): { root: HTMLElement; update(): void } {

@@ -1,6 +1,6 @@
 /** Messages that the daemon may not have yet: each waits, is sent, and is sent again. */
 
-import { CallError, said } from "../call-error";
+import { CallError, errorText } from "../call-error";
 import { type Draft, promptOf, shownText } from "./draft";
 import type { Chat } from "./chat";
 import type { Connection } from "../connection";
@@ -72,19 +72,19 @@ export class Outbox {
         _meta: { vault: { clientMessageId: id, source: "chat" } },
       });
       this.#pending.delete(id);
-      this.#chat.emit({ timeline: timeline.said(id, undefined) });
+      this.#chat.emit({ timeline: timeline.setPending(id, undefined) });
     } catch (error) {
       if (this.#over || !this.#pending.has(id)) return;
       pending.sent = false;
       if (pending.isHeard) return void this.#pending.delete(id);
       if (error instanceof CallError && (error.kind === "not_connected" || error.kind === "disconnected")) {
-        this.#chat.emit({ timeline: timeline.said(id, "waiting") });
+        this.#chat.emit({ timeline: timeline.setPending(id, "waiting") });
         if (this.#connection.state.kind === "connected") void this.#deliver(id);
         return;
       }
-      const why = (pending.error = said(error));
+      const why = (pending.error = errorText(error));
       const isSeen = timeline.get(`mine:${id}`) !== undefined;
-      this.#chat.emit({ timeline: timeline.said(id, "failed", why), problem: isSeen ? undefined : why });
+      this.#chat.emit({ timeline: timeline.setPending(id, "failed", why), problem: isSeen ? undefined : why });
     }
   }
 
@@ -114,7 +114,7 @@ export class Outbox {
     const { timeline } = this.#chat;
     for (const [id, { error }] of this.#pending) {
       if (error !== undefined) continue;
-      this.#chat.emit({ timeline: timeline.said(id, "sending") });
+      this.#chat.emit({ timeline: timeline.setPending(id, "sending") });
       void this.#deliver(id);
     }
   }
@@ -124,7 +124,7 @@ export class Outbox {
     const pending = this.#pending.get(id);
     if (!pending) return;
     pending.error = undefined;
-    this.#chat.emit({ timeline: this.#chat.timeline.said(id, "sending") });
+    this.#chat.emit({ timeline: this.#chat.timeline.setPending(id, "sending") });
     void this.#deliver(id);
   }
 
@@ -138,7 +138,7 @@ export class Outbox {
     const pending = this.#pending.get(id);
     if (!pending || how !== "failed") return null;
     this.#pending.delete(id);
-    this.#chat.emit({ timeline: this.#chat.timeline.said(id, undefined) });
+    this.#chat.emit({ timeline: this.#chat.timeline.setPending(id, undefined) });
     return pending.draft;
   }
 
@@ -155,7 +155,7 @@ export class Outbox {
       chat.elsewhere = { sessionId, text: shownText(draft), source: null };
     }
     this.show(chat.sessionId);
-    chat.emit({ timeline: { keys: new Set(), order: true, standing: false }, elsewhere: true });
+    chat.emit({ timeline: { keys: new Set(), order: true, status: false }, elsewhere: true });
     this.sendAll();
   }
 
@@ -168,16 +168,16 @@ export class Outbox {
     for (const one of this.#pending.values()) {
       const { id, error } = one;
       if (shown && !one.isNew) one.sessionId ??= shown;
-      if (one.sessionId !== shown || one.isHeard) timeline.said(id, undefined);
+      if (one.sessionId !== shown || one.isHeard) timeline.setPending(id, undefined);
       else if (!timeline.get(`mine:${id}`)) {
         timeline.say(id, shownText(one.draft));
         const how = one.sent ? "sending" : "waiting";
-        timeline.said(id, error === undefined ? how : "failed", error);
+        timeline.setPending(id, error === undefined ? how : "failed", error);
       }
     }
   }
 
-  /** The daemon reports a message; returns whether it is one of these. */
+  /** The daemon reports a message; returns whether this outbox sent it. */
   hears(id: string): boolean {
     const mine = this.#pending.get(id);
     if (mine) mine.isHeard = true;

@@ -1,10 +1,10 @@
 /** The loaded part of the conversation: first its end, then earlier pages as the person scrolls. */
 
-import { type Changed, entriesOf, type Outcome, type Standing } from "./timeline";
+import { type Changed, entriesOf, type Outcome, type ConversationStatus } from "./timeline";
 import type { Chat } from "./chat";
 import type { Connection } from "../connection";
 import type { ConversationResult } from "../protocol";
-import { said } from "../call-error";
+import { errorText } from "../call-error";
 
 /** The number of items in one request, */
 const PAGE = 40;
@@ -44,12 +44,12 @@ export class Pages {
   }
 
   /** Shows only this page in the timeline; `isSame` if the conversation was shown before. */
-  begin({ items, earlier, changes }: ConversationResult, standing: Partial<Standing>, isSame: boolean): Changed {
+  begin({ items, earlier, changes }: ConversationResult, status: Partial<ConversationStatus>, isSame: boolean): Changed {
     const { timeline } = this.#chat;
     this.earlier = earlier;
     this.later = false;
     this.#outcomes = [];
-    const changed = timeline.replace(entriesOf(items, this.#outcomes), standing, isSame);
+    const changed = timeline.replace(entriesOf(items, this.#outcomes), status, isSame);
     for (const set of changes ?? []) if (set.turn !== undefined) timeline.addSet(set.turn, set);
     timeline.entries.forEach((entry) => changed.keys.add(entry.key));
     return changed;
@@ -86,7 +86,7 @@ export class Pages {
     } catch (error) {
       if (load !== this.load) return;
       this.loading = false;
-      this.#chat.emit({ problem: said(error), loaded: true });
+      this.#chat.emit({ problem: errorText(error), loaded: true });
     }
   }
 

@@ -9,7 +9,7 @@ import { append, box, clear, element, setText, show } from "./dom";
 import { counted, noteName, sentence, visible } from "./format";
 import { iconOf, type Parts, setWords, textButton } from "./part";
 import { codeOf, messageOf, structured } from "./agreed";
-import { said } from "../call-error";
+import { errorText } from "../call-error";
 
 /** The number of items in a group, and of groups, that are drawn at first. */
 const SHOWN = 10;
@@ -66,8 +66,8 @@ export function planCard(parts: Parts, plan: number): Card {
   const applicable = (): PlanItem[] => (shown?.items ?? []).filter(isApplicable);
   const ticked = (): PlanItem[] => applicable().filter((item) => !unticked.has(item.item));
 
-  /** Whether its job is applied, so that there is nothing to apply. */
-  const standing = (): ReturnType<typeof jobs.get> => {
+  /** The plan's current job: then there is nothing to apply. */
+  const currentJob = (): ReturnType<typeof jobs.get> => {
     const last = shown ? jobs.ofPlan(plan, shown.identity) : undefined;
     const isNothing = last !== undefined && last.done === 0 && ["failed", "cancelled"].includes(last.state);
     return isNothing ? undefined : last;
@@ -155,7 +155,7 @@ export function planCard(parts: Parts, plan: number): Card {
     const mark = element(root, "span", { class: "vs-plan-count" });
     if (isApplicable(item)) marks.set(item.item, { mark, name, item });
     const line = box(root, "vs-row-line", tick, names, mark);
-    // What moves is of medium risk: only the trash stands out.
+    // Moves are of medium risk; only the high risk, the trash, is marked.
     append(line, isApplicable(item) && item.risk === "high" && drawRisk(root, "high", "high risk"));
     if (item.rules && item.rules.length > 0) line.append(drawWhy(item, item.rules));
     row.append(line);
@@ -184,7 +184,7 @@ export function planCard(parts: Parts, plan: number): Card {
           if (why.length > 0) list.append(...why.map((one) => drawAsked(root, one)));
           else list.append(element(root, "li", { text: result.isError ? messageOf(result) : "Planned by hand." }));
         },
-        (error: unknown) => list.replaceChildren(element(root, "li", { text: said(error) })),
+        (error: unknown) => list.replaceChildren(element(root, "li", { text: errorText(error) })),
       );
     });
     return details;
@@ -200,7 +200,7 @@ export function planCard(parts: Parts, plan: number): Card {
   /** The parts that depend on the checkboxes and on the job. */
   const drawFoot = (): void => {
     if (isOver || !shown) return;
-    const last = standing();
+    const last = currentJob();
     const isOpen = last === undefined;
     for (const one of boxes) {
       const items = (one.dataset["items"] ?? "").split(" ").filter((id) => id !== "").map(Number);
@@ -299,7 +299,7 @@ export function planCard(parts: Parts, plan: number): Card {
     try {
       await does();
     } catch (error) {
-      resultBox.fail(said(error));
+      resultBox.fail(errorText(error));
     } finally {
       isBusy = false;
       drawFoot();
@@ -316,7 +316,7 @@ export function planCard(parts: Parts, plan: number): Card {
     if (!result) return;
     if (codeOf(result) !== "stale_plan") {
       resultBox.show(result);
-      const last = standing();
+      const last = currentJob();
       if (last) parts.announce(`Plan ${plan}: ${jobWords(last)}`);
       return;
     }
@@ -368,7 +368,7 @@ export function planCard(parts: Parts, plan: number): Card {
   };
 }
 
-/** What makes a risk. */
+/** The explanation of each risk. */
 const RISKS = { high: "High: a file goes to the trash", medium: "Medium: a file gets another path, other properties or other text", low: "Low: a new file" };
 
 function drawRisk(near: Node, risk: PlanItem["risk"], text: string): HTMLElement {

@@ -70,18 +70,18 @@ describe("the items of a plan", () => {
 });
 
 describe("the state of a job", () => {
-  const said = (state: string, rest: Partial<Job> = {}): string => jobWords({ job: 1, plan: 1, state, done: 0, total: 12, ...rest });
+  const wording = (state: string, rest: Partial<Job> = {}): string => jobWords({ job: 1, plan: 1, state, done: 0, total: 12, ...rest });
 
   it("is described in words", () => {
-    expect(said("running", { done: 4 })).toBe("Running: 4 of 12 items");
-    expect(said("running", { progress: { phase: "writing", done: 5, total: 20 } })).toBe("Writing new texts");
-    expect(said("completed", { done: 12 })).toBe("Done: 12 items");
-    expect(said("interrupted", { done: 4 })).toBe("Interrupted after 4 of 12 items");
-    expect(said("failed")).toBe("Failed: nothing was changed");
-    expect(said("cancelled", { done: 4 })).toBe("Stopped after 4 of 12 items");
-    expect(said("undone", { done: 12, undone: 12 })).toBe("Undone: 12 items");
-    expect(said("partly_undone", { done: 12, undone: 5 })).toBe("Partly undone: 5 of 12 items");
-    expect(said("new_state")).toBe("new state");
+    expect(wording("running", { done: 4 })).toBe("Running: 4 of 12 items");
+    expect(wording("running", { progress: { phase: "writing", done: 5, total: 20 } })).toBe("Writing new texts");
+    expect(wording("completed", { done: 12 })).toBe("Done: 12 items");
+    expect(wording("interrupted", { done: 4 })).toBe("Interrupted after 4 of 12 items");
+    expect(wording("failed")).toBe("Failed: nothing was changed");
+    expect(wording("cancelled", { done: 4 })).toBe("Stopped after 4 of 12 items");
+    expect(wording("undone", { done: 12, undone: 12 })).toBe("Undone: 12 items");
+    expect(wording("partly_undone", { done: 12, undone: 5 })).toBe("Partly undone: 5 of 12 items");
+    expect(wording("new_state")).toBe("new state");
   });
 
   it("has a share of all its phases", () => {

@@ -197,7 +197,7 @@ function short(value: unknown): string {
   return text.length > MOST ? `${text.slice(0, MOST)}…` : text;
 }
 
-/** What a job that is applied in one piece does, in this order. */
+/** The phases, in order, of a job that is applied as one piece. */
 const PHASES: Record<string, string> = { storing: "Storing texts in the journal", writing: "Writing new texts", placing: "Putting files in place" };
 
 /** How much of a running job is done, from 0 to 1. */

@@ -4,9 +4,9 @@ import { append, box, clear, element, setText } from "./dom";
 import { callAgreed, messageOf } from "./agreed";
 import { iconButton, iconOf, type Parts, textButton } from "./part";
 import type { PromptExample } from "../protocol";
-import { said } from "../call-error";
+import { errorText } from "../call-error";
 
-/** The panel over the conversation; `closed` is called after it has gone. */
+/** The panel over the conversation; `closed` is called when it is closed. */
 export function promptsPanel(parts: Parts, closed: () => void): { root: HTMLElement; close(): void } {
   const scope = parts.scope.child();
   const { connection, host } = parts;
@@ -36,7 +36,7 @@ export function promptsPanel(parts: Parts, closed: () => void): { root: HTMLElem
   const adder = (button: HTMLButtonElement, examples: PromptExample[]): HTMLButtonElement => {
     scope.listen(button, "click", () => {
       button.disabled = true;
-      add(examples).catch((error: unknown) => host.notice(said(error)));
+      add(examples).catch((error: unknown) => host.notice(errorText(error)));
     });
     return button;
   };
@@ -79,6 +79,6 @@ export function promptsPanel(parts: Parts, closed: () => void): { root: HTMLElem
     event.stopPropagation();
     close();
   });
-  draw().catch((error: unknown) => setText(body, said(error)));
+  draw().catch((error: unknown) => setText(body, errorText(error)));
   return { root, close };
 }

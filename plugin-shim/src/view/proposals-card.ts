@@ -6,7 +6,7 @@ import type { ProposalPart, ProposedChange, WaitingProposals } from "../protocol
 import type { Card } from "./lazy";
 import { counted, sentence, visible } from "./format";
 import { drawDiff } from "./diff-view";
-import { said } from "../call-error";
+import { errorText } from "../call-error";
 
 /** The card; `unfolded` has the changes that are open, and is changed with them. */
 export function proposalsCard(parts: Parts, waiting: WaitingProposals, unfolded: Set<string>): Card {
@@ -18,7 +18,7 @@ export function proposalsCard(parts: Parts, waiting: WaitingProposals, unfolded:
   const state = element(root, "span", { class: "vs-aside", text: "Nothing has been changed yet.", attributes: { role: "status" } });
   const list = box(root, "vs-proposals-list");
 
-  /** Two buttons that decide; `what` is added to what they are called. */
+  /** The two buttons of a decision; `what` is appended to their labels. */
   const decide = (keep: string, drop: string, what: string, only?: ProposalPart[]): HTMLButtonElement[] => {
     const made = [
       { text: keep, act: async () => {
@@ -39,7 +39,7 @@ export function proposalsCard(parts: Parts, waiting: WaitingProposals, unfolded:
           },
           (error: unknown) => {
             made.forEach((one) => (one.disabled = false));
-            host.notice(said(error));
+            host.notice(errorText(error));
           },
         );
       });

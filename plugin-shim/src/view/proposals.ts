@@ -1,4 +1,4 @@
-/** What the agent has proposed in the mode `plan`, above where the person writes. */
+/** The card of the agent's proposals of the mode `plan`, above the input field. */
 
 import { box, show } from "./dom";
 import type { Card } from "./lazy";

@@ -1,10 +1,10 @@
-/** The button at a hunk of a diff that puts its lines back, as a change of its own, which can be undone. */
+/** The button that puts the lines of a diff's hunk back, as a separate change that can be undone. */
 
 import { box, element, setText, show } from "./dom";
 import { callAgreed, messageOf, structured } from "./agreed";
 import { type Parts, setWords, textButton } from "./part";
 import { type Hunk, putBack } from "./hunks";
-import { said } from "../call-error";
+import { errorText } from "../call-error";
 
 /** Where the lines stood. */
 export interface Changed {
@@ -60,7 +60,7 @@ export function putBackLine(parts: Pick<Parts, "root" | "chat" | "connection" | 
   };
   button.addEventListener("click", () => {
     button.disabled = true;
-    void (back === null ? put() : undo(back)).catch((error: unknown) => say(said(error))).finally(() => {
+    void (back === null ? put() : undo(back)).catch((error: unknown) => say(errorText(error))).finally(() => {
       button.disabled = false;
       setText(button, back === null ? "Put back" : "Undo");
       button.setAttribute("aria-label", back === null ? `Put back these lines of ${path}` : `Undo: put back these lines of ${path}`);

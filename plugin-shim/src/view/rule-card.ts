@@ -8,7 +8,7 @@ import { type Parts, setWords, textButton } from "./part";
 import { noteLink } from "./named";
 import { noteOfRules, pathOfRules } from "./kept-rules";
 import { resultView } from "./job-card";
-import { CallError, said } from "../call-error";
+import { CallError, errorText } from "../call-error";
 
 /** The state of a rule, in the labels of its dropdown. */
 const STATES = [["off", "Automatic: off"], ["ask", "Automatic: ask first"], ["automatic", "Automatic: on"]] as const;
@@ -34,7 +34,7 @@ export function rulesOf(parts: Parts, plan: number): { root: HTMLElement; load()
     for (const warning of warnings) {
       const [first = "", ...rest] = warning.split("\n");
       const words = element(root, rest.length > 0 ? "summary" : "div", { attributes: { dir: "auto" } });
-      // The place in the text is for those who unfold it.
+      // The summary omits the position, which the details show.
       setWords(words, sentence(first.replace(/^\S+:\d+:\d+: \w+: /, "")));
       const details = element(root, "details", { class: "vs-plan-more" }, words);
       details.append(element(root, "pre", { text: visible(rest.join("\n")), attributes: { tabindex: 0 } }));
@@ -118,7 +118,7 @@ export function rulesOf(parts: Parts, plan: number): { root: HTMLElement; load()
     try {
       await does();
     } catch (error) {
-      resultBox.fail(said(error));
+      resultBox.fail(errorText(error));
     } finally {
       isBusy = false;
       draw();
@@ -173,7 +173,7 @@ export function rulesOf(parts: Parts, plan: number): { root: HTMLElement; load()
     } catch (error) {
       // The plan's own card reports that it was deleted.
       if (own !== asked || !(error instanceof CallError) || ["not_found", "disconnected"].includes(error.kind)) return;
-      resultBox.fail(said(error));
+      resultBox.fail(errorText(error));
       root.append(resultBox.root);
       show(root, true);
     }

@@ -25,7 +25,7 @@ export type Segment =
 /** The lines and characters from which a piece is cut at the next good position. */
 const LINES = 16;
 const CHARACTERS = 3_000;
-/** The characters from which it is cut anywhere. */
+/** The length from which a piece is cut at any character. */
 const MOST = 12_000;
 /** The lines of code in one piece. */
 export const CODE_LINES = 100;

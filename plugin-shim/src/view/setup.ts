@@ -3,7 +3,7 @@
 import { append, box, clear, element, setText, show } from "./dom";
 import { type Parts, setWords, textButton } from "./part";
 import type { Card } from "./lazy";
-import { said } from "../call-error";
+import { errorText } from "../call-error";
 
 /** Programs that run models on this computer. */
 const LOCAL = ["ollama", "lmstudio", "llamacpp", "vllm"];
@@ -37,7 +37,7 @@ export function setupCard(parts: Parts): Card {
       await act();
     } catch (error) {
       if (scope.ended) return;
-      setText(problem, said(error));
+      setText(problem, errorText(error));
       show(problem, true);
     }
     button.disabled = false;
@@ -99,6 +99,6 @@ export function setupCard(parts: Parts): Card {
   };
 
   askKey();
-  look().catch((error: unknown) => setText(found, said(error)));
+  look().catch((error: unknown) => setText(found, errorText(error)));
   return { root, end: () => scope.end() };
 }

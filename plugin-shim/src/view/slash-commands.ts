@@ -5,7 +5,7 @@ import type { ActiveNote } from "../host";
 import type { Draft } from "./draft";
 import type { Parts } from "./part";
 import type { PromptInfo } from "../protocol";
-import { said } from "../call-error";
+import { errorText } from "../call-error";
 
 /** A command: typed as `/name`. */
 export interface SlashCommand {
@@ -113,6 +113,6 @@ async function undoLast(parts: Parts): Promise<void> {
     const result = await callAgreed(parts, "undo", {}, { question: "Undo the last change?", action: "Undo" });
     if (result) parts.host.notice(result.isError ? messageOf(result) : textOf(result));
   } catch (error) {
-    parts.host.notice(said(error));
+    parts.host.notice(errorText(error));
   }
 }

@@ -1,4 +1,4 @@
-/** Several conversations side by side: a tab each, with what is written in it. The strip is there from the second one on. */
+/** A tab per conversation, with its draft. The strip is shown if there are two or more. */
 
 import { append, clear, element, setText, show, toggle } from "./dom";
 import { iconButton, type Parts } from "./part";
@@ -6,22 +6,22 @@ import type { Draft } from "./draft";
 import type { TabOf } from "./kept";
 import { titleOf } from "./header";
 
-/** What the tabs ask of the view. */
+/** The actions that the view provides. */
 export interface TabActions {
-  /** What is shown and written now. */
+  /** The displayed conversation and its draft. */
   current(): TabOf;
-  /** Shows a conversation, with this written in it. */
+  /** Shows a conversation with its draft. */
   show(tab: TabOf): void;
 }
 
 export interface Tabs {
   root: HTMLElement;
   update(): void;
-  /** Opens another tab behind the others: of a conversation, or an empty one. One that is open is gone to. */
+  /** Opens a new last tab, empty or with a conversation; selects the conversation's tab if it has one. */
   open(sessionId: string | null): void;
-  /** Goes to the tab of a conversation; false where none has it. */
+  /** Selects the tab of a conversation; false if it has none. */
   goTo(sessionId: string): boolean;
-  /** All of them, where there are several, and which is shown. */
+  /** The tabs, if there are several, and the selected one. */
   kept(): { tabs: TabOf[]; at: number } | undefined;
 }
 

@@ -10,7 +10,7 @@ import { iconButton, iconOf, type Parts, textButton } from "./part";
 import { changesView } from "./changes";
 import type { ChangesEntry } from "./timeline";
 import { rows } from "./rows";
-import { said } from "../call-error";
+import { errorText } from "../call-error";
 
 /** The number of change sets in one request. */
 const PAGE = 200;
@@ -36,7 +36,7 @@ const ACTORS: [Actor, string][] = [
 
 type Row = { day: string } | { set: TimelineSet };
 
-/** The panel over the conversation, or `alone` in a view; `closed` is called after it has gone. */
+/** The panel over the conversation, or `alone` in a view; `closed` is called when it is closed. */
 export function timeMachine(parts: Parts, closed: () => void, isAlone = false): { root: HTMLElement; close(): void; only: (path: string) => void } {
   const scope = parts.scope.child();
   const { connection } = parts;
@@ -155,7 +155,7 @@ export function timeMachine(parts: Parts, closed: () => void, isAlone = false): 
       else list.set(made);
       setText(status, !more && made.length === 0 ? "No changes match" : "");
     } catch (error) {
-      if (now === request) setText(status, said(error));
+      if (now === request) setText(status, errorText(error));
     }
     if (now === request) isLoading = false;
     show(status, status.textContent !== "");
@@ -212,7 +212,7 @@ export function timeMachine(parts: Parts, closed: () => void, isAlone = false): 
       card.update?.(entry);
       append(detail, card.root, asOf(parts, set, own));
     } catch (error) {
-      if (!own.ended) append(detail, element(root, "p", { class: "vs-list-note", text: said(error), attributes: { role: "alert" } }));
+      if (!own.ended) append(detail, element(root, "p", { class: "vs-list-note", text: errorText(error), attributes: { role: "alert" } }));
     }
   };
 

@@ -103,7 +103,7 @@ export type Entry =
   | EndEntry;
 
 /** The state of the conversation. */
-export interface Standing {
+export interface ConversationStatus {
   state: "idle" | "running" | "requires_action";
   turn: string | null;
   queued: number;
@@ -117,5 +117,5 @@ export interface Changed {
   keys: Set<string>;
   /** Whether entries were added, removed or moved. */
   order: boolean;
-  standing: boolean;
+  status: boolean;
 }

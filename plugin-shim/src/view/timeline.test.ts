@@ -5,21 +5,21 @@ import { changesOf, entriesOf, type Outcome, Timeline } from "./timeline";
 let timeline: Timeline;
 beforeEach(() => (timeline = new Timeline()));
 
-const text = (said: string): { type: "text"; text: string } => ({ type: "text", text: said });
-const user = (messageId: string, said: string, source = "chat", clientMessageId?: string): SessionUpdate => ({
+const text = (words: string): { type: "text"; text: string } => ({ type: "text", text: words });
+const user = (messageId: string, words: string, source = "chat", clientMessageId?: string): SessionUpdate => ({
   sessionUpdate: "user_message_chunk",
-  content: text(said),
+  content: text(words),
   messageId,
   _meta: { vault: { source, clientMessageId } },
 });
-const chunk = (messageId: string, said: string): SessionUpdate => ({
+const chunk = (messageId: string, words: string): SessionUpdate => ({
   sessionUpdate: "agent_message_chunk",
-  content: text(said),
+  content: text(words),
   messageId,
 });
-const thought = (messageId: string, said: string): SessionUpdate => ({
+const thought = (messageId: string, words: string): SessionUpdate => ({
   sessionUpdate: "agent_thought_chunk",
-  content: text(said),
+  content: text(words),
   messageId,
 });
 const call = (toolCallId: string): SessionUpdate => ({
@@ -79,12 +79,12 @@ describe("a live turn", () => {
     timeline.update(thought("t", "hm"), "1");
     timeline.update(call("c1"), "1");
     timeline.update(chunk("m1", "half"), "1");
-    expect(timeline.standing).toMatchObject({ state: "running", turn: "1" });
+    expect(timeline.status).toMatchObject({ state: "running", turn: "1" });
     timeline.state({ ...idle, stopReason: "cancelled" }, "1");
     expect(timeline.entries.filter((entry) => "open" in entry && entry.open)).toEqual([]);
     expect(timeline.get("call:c1")).toMatchObject({ status: "failed" });
     expect(timeline.last("end")).toMatchObject({ stopReason: "cancelled" });
-    expect(timeline.standing).toMatchObject({ state: "idle", turn: null });
+    expect(timeline.status).toMatchObject({ state: "idle", turn: null });
   });
 
   it("shows nothing for a regular end", () => {
@@ -122,7 +122,7 @@ describe("the person's message", () => {
     timeline.update(chunk("m2", "heard"), "1");
     expect(kinds()).toEqual(["agent", "user", "agent"]);
     expect(timeline.last("user")?.pending).toBeUndefined();
-    timeline.said("c", "failed", "too late");
+    timeline.setPending("c", "failed", "too late");
     expect(timeline.last("user")?.pending).toBeUndefined();
   });
 
@@ -146,9 +146,9 @@ describe("the person's message", () => {
 
   it("shows why it was rejected", () => {
     timeline.say("a", "x");
-    timeline.said("a", "failed", "the message is empty");
+    timeline.setPending("a", "failed", "the message is empty");
     expect(timeline.last("user")).toMatchObject({ pending: "failed", error: "the message is empty" });
-    timeline.said("a", undefined);
+    timeline.setPending("a", undefined);
     expect(timeline.entries).toEqual([]);
   });
 });

@@ -5,16 +5,16 @@
 
 import type { ChangeInfo, ChangeSetInfo, ItemInfo, MessageParams, SessionUpdate, StateParams } from "../protocol";
 import { cardKey, cardOf } from "./plans";
-import type { AgentEntry, CallEntry, Changed, ChangesEntry, Entry, ShownSet, Standing, UserEntry } from "./timeline-entry";
+import type { AgentEntry, CallEntry, Changed, ChangesEntry, Entry, ShownSet, ConversationStatus, UserEntry } from "./timeline-entry";
 
 export type * from "./timeline-entry";
 
-const IDLE: Standing = { state: "idle", turn: null, queued: 0, waiting: false };
+const IDLE: ConversationStatus = { state: "idle", turn: null, queued: 0, waiting: false };
 
 export class Timeline {
   /** Oldest first. */
   entries: Entry[] = [];
-  standing: Standing = IDLE;
+  status: ConversationStatus = IDLE;
   readonly #byKey = new Map<string, Entry>();
   /** Turns that were running when their conversation was opened. */
   #joined: string | null = null;
@@ -41,8 +41,8 @@ export class Timeline {
    * Replaces all entries by these, except unread messages of the person. For the same conversation, the displayed part
    * of an answer that the daemon lost at its end stays, too.
    */
-  replace(entries: Entry[], standing: Partial<Standing> = {}, isSame = false): Changed {
-    const lost = isSame && (standing.state ?? "idle") === "idle" ? this.entries.filter(isUnfinished) : [];
+  replace(entries: Entry[], status: Partial<ConversationStatus> = {}, isSame = false): Changed {
+    const lost = isSame && (status.state ?? "idle") === "idle" ? this.entries.filter(isUnfinished) : [];
     const known = new Set(this.#byKey.keys());
     const unheard = this.entries.filter((one) => one.kind === "user" && one.pending !== undefined);
     this.entries = [];
@@ -53,17 +53,17 @@ export class Timeline {
       if (entry.kind === "user" && !this.#wasHeard(entry, known)) this.#place(entry);
     }
     this.#giveCards();
-    this.standing = { ...IDLE, ...standing };
-    this.#joined = this.standing.state === "idle" ? null : "any";
-    return { keys: new Set(this.#byKey.keys()), order: true, standing: true };
+    this.status = { ...IDLE, ...status };
+    this.#joined = this.status.state === "idle" ? null : "any";
+    return { keys: new Set(this.#byKey.keys()), order: true, status: true };
   }
 
   /** Whether a message of the person is in the stored history, which does not have its id. */
-  #wasHeard(said: UserEntry, known: Set<string>): boolean {
+  #wasHeard(message: UserEntry, known: Set<string>): boolean {
     return this.entries.some((one) => {
       if (one.kind !== "user" || one.pending !== undefined) return false;
-      if (one.clientMessageId !== undefined) return one.clientMessageId === said.clientMessageId;
-      return !known.has(one.key) && one.text === said.text;
+      if (one.clientMessageId !== undefined) return one.clientMessageId === message.clientMessageId;
+      return !known.has(one.key) && one.text === message.text;
     });
   }
 
@@ -72,7 +72,7 @@ export class Timeline {
     const changed = this.annotate(older);
     const isKnown = (entry: Entry): boolean => this.#byKey.has(entry.key);
     const known = new Set(older.filter(isKnown).map((entry) => entry.item));
-    // A thought has another key there: it has the same item as the following message.
+    // A thought has another key in the history; it is recognised by its item, which is that of the following message.
     const new_ = older.filter((entry) => !isKnown(entry) && !(entry.kind === "thought" && known.has(entry.item)));
     for (const entry of new_) {
       this.#byKey.set(entry.key, entry);
@@ -85,7 +85,7 @@ export class Timeline {
 
   /** Assigns the numbers and times of stored entries. */
   annotate(kept: Entry[]): Changed {
-    const changed: Changed = { keys: new Set(), order: false, standing: false };
+    const changed: Changed = { keys: new Set(), order: false, status: false };
     for (const one of kept) {
       const entry = this.#byKey.get(one.key);
       if (!entry) continue;
@@ -101,7 +101,7 @@ export class Timeline {
    * stay. Returns whether any were dropped.
    */
   trim(most: number, side: "oldest" | "newest"): Changed {
-    const changed: Changed = { keys: new Set(), order: false, standing: false };
+    const changed: Changed = { keys: new Set(), order: false, status: false };
     if (this.entries.length <= most) return changed;
     let from = side === "oldest" ? this.entries.length - most : 0;
     let to = side === "oldest" ? this.entries.length : most;
@@ -122,11 +122,11 @@ export class Timeline {
     const key = `mine:${clientMessageId}`;
     const pending = "sending";
     this.#place({ kind: "user", key, turn: null, text, source: "chat", pending, clientMessageId });
-    return { keys: new Set([key]), order: true, standing: false };
+    return { keys: new Set([key]), order: true, status: false };
   }
 
   /** Updates the delivery of a message of the person; `undefined` removes the message. */
-  said(clientMessageId: string, pending: UserEntry["pending"], error?: string): Changed {
+  setPending(clientMessageId: string, pending: UserEntry["pending"], error?: string): Changed {
     const entry = this.#byKey.get(`mine:${clientMessageId}`);
     if (entry?.kind !== "user" || entry.pending === undefined) return nothing();
     if (pending === undefined) return this.#remove(entry.key);
@@ -188,8 +188,8 @@ export class Timeline {
   /** Updates the state of the conversation; the end of a turn closes all its entries. */
   state(params: Pick<StateParams, "state" | "queued" | "waiting" | "stopReason" | "error">, turn: string | null): Changed {
     const { state, queued, waiting, stopReason, error } = params;
-    this.standing = { state, turn: state === "idle" ? null : turn, queued, waiting };
-    const changed: Changed = { keys: new Set(), order: false, standing: true };
+    this.status = { state, turn: state === "idle" ? null : turn, queued, waiting };
+    const changed: Changed = { keys: new Set(), order: false, status: true };
     if (state !== "idle") return changed;
     this.#joined = null;
     for (const entry of this.entries) {
@@ -220,7 +220,7 @@ export class Timeline {
       changed.keys.add(entry.key);
       return changed;
     }
-    const turn = this.standing.turn ?? this.entries[this.entries.length - 1]?.turn ?? null;
+    const turn = this.status.turn ?? this.entries[this.entries.length - 1]?.turn ?? null;
     return joined(changed, this.addSet(info.turn ?? turn, info));
   }
 
@@ -376,7 +376,7 @@ export class Timeline {
     const isLast = entry.kind === "changes" || entry.kind === "end";
     if (!isLast && before?.kind === "changes" && before.turn === entry.turn) at -= 1;
     this.entries.splice(at, 0, entry);
-    return { keys: new Set([entry.key]), order: true, standing: false };
+    return { keys: new Set([entry.key]), order: true, status: false };
   }
 
   /** Moves an interrupted answer after the other messages of its turn. */
@@ -391,11 +391,11 @@ export class Timeline {
   #remove(key: string): Changed {
     if (!this.#byKey.delete(key)) return nothing();
     this.entries = this.entries.filter((entry) => entry.key !== key);
-    return { keys: new Set(), order: true, standing: false };
+    return { keys: new Set(), order: true, status: false };
   }
 }
 
-/** Whether it is an answer that is neither stored nor complete. */
+/** Whether an entry is an answer that is neither stored nor complete. */
 function isUnfinished(entry: Entry): entry is AgentEntry {
   return entry.kind === "agent" && entry.item === undefined && (entry.open || entry.message === "part") && entry.text !== "";
 }
@@ -483,16 +483,16 @@ function textOf(content: { type: string; text?: string }): string {
 }
 
 function nothing(): Changed {
-  return { keys: new Set(), order: false, standing: false };
+  return { keys: new Set(), order: false, status: false };
 }
 
 function changedOne(key: string): Changed {
-  return { keys: new Set([key]), order: false, standing: false };
+  return { keys: new Set([key]), order: false, status: false };
 }
 
 function joined(one: Changed, other: Changed): Changed {
   other.keys.forEach((key) => one.keys.add(key));
   one.order ||= other.order;
-  one.standing ||= other.standing;
+  one.status ||= other.status;
   return one;
 }

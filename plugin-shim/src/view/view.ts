@@ -21,8 +21,8 @@ import { composer, type Place } from "./composer";
 import { messages } from "./messages";
 import { panel } from "./panel";
 import type { Tabs } from "./tabs";
-import type { Kind } from "./stands";
-import { said } from "../call-error";
+import type { Kind } from "./shown-state";
+import { errorText } from "../call-error";
 import { sourceName, when } from "./format";
 import { waitingView } from "./waiting";
 
@@ -101,7 +101,7 @@ export function mountChat(root: HTMLElement, connection: Connection, activity: A
     },
   };
 
-  /** An earlier message as a draft, with what went with it; missing attachments are reported. */
+  /** An earlier message as a draft with its attachments; missing ones are reported. */
   const asBefore = async (entry: UserEntry): Promise<Draft> => {
     const { draft, lacks } = draftOf(entry.text);
     if (!lacks) return draft;
@@ -134,7 +134,7 @@ export function mountChat(root: HTMLElement, connection: Connection, activity: A
       await act();
       return true;
     } catch (error) {
-      host.notice(said(error));
+      host.notice(errorText(error));
       return false;
     }
   };
@@ -204,7 +204,7 @@ export function mountChat(root: HTMLElement, connection: Connection, activity: A
     if (!tabs) {
       const show = ({ sessionId, draft }: TabOf): void => {
         if (sessionId === null) chat.begin();
-        else void chat.open(sessionId).then(() => said_.toEnd());
+        else void chat.open(sessionId).then(() => messageList.toEnd());
         field.edit(draft, null);
       };
       tabs = tabStrip(parts, { current: () => ({ sessionId: chat.wantedId, draft: field.kept().draft }), show }, before);
@@ -231,9 +231,9 @@ export function mountChat(root: HTMLElement, connection: Connection, activity: A
     model: () => head.chooseModel(),
   };
   const hasModel = (isThere: boolean): void => {
-    const hasSetUp = said_.setModel(isThere);
+    const hasSetUp = messageList.setModel(isThere);
     const { activeElement, body } = root.ownerDocument;
-    // The button that was pressed is gone.
+    // The pressed button was removed.
     if (hasSetUp && activeElement === body) field.focus();
   };
   const head = header(parts, { ...commands, remove: () => chat.info && void remove(chat.info), branches, hasModel });
@@ -247,8 +247,8 @@ export function mountChat(root: HTMLElement, connection: Connection, activity: A
     endConversation,
     remove,
   });
-  const show_ = (sessionId: string): void => void chat.open(sessionId).then(() => said_.toEnd());
-  const said_ = messages(parts, actions, { open: show_, timeMachine: () => commands.timeMachine() });
+  const show_ = (sessionId: string): void => void chat.open(sessionId).then(() => messageList.toEnd());
+  const messageList = messages(parts, actions, { open: show_, timeMachine: () => commands.timeMachine() });
   const asked = lazyPart(root, () => chat.approvals.length > 0, ({ approvalsView }) => approvalsView(parts, show_));
   const editLast = (): void => {
     const last = chat.timeline.last("user");
@@ -258,7 +258,7 @@ export function mountChat(root: HTMLElement, connection: Connection, activity: A
     send: (draft) => (draft.text.startsWith("/") ? type(draft) : chat.send(draft)),
     fork: (place, draft) => void attempt(() => chat.fork(place, draft)).then((isDone) => isDone || putBack(draft, place)),
     editLast,
-    sent: () => said_.toEnd(),
+    sent: () => messageList.toEnd(),
     commands: async () => (await loadCards()).slashCommands(parts, commands),
   });
   /** Puts a draft that could not be sent before the current one. */
@@ -288,18 +288,18 @@ export function mountChat(root: HTMLElement, connection: Connection, activity: A
     body.classList.toggle("is-away", isAway);
     if (isAway || !isTyping) return;
     isTyping = false;
-    // The focus is elsewhere by now, and stays there.
+    // If the person has moved the focus, it stays.
     if (activeElement === null || activeElement === root.ownerDocument.body) field.focus();
   });
   const working = jobsView(parts);
   const proposed = lazyPart(root, () => activity.proposals.of(chat.sessionId) !== undefined, ({ proposalsView }) => proposalsView(parts));
-  const body = box(root, "vs-body", said_.root, waitingView(parts), working.root, proposed.root, asked.root, banner, field.root);
+  const body = box(root, "vs-body", messageList.root, waitingView(parts), working.root, proposed.root, asked.root, banner, field.root);
   append(root, head.root, connected.root, body, list.root);
 
   const drawBanner = (): void => {
     banner.textContent = "";
     const { branch } = chat;
-    // An approval says itself where it is asked.
+    // An approval's card names its conversation itself.
     const elsewhere = chat.approvals.some(({ params }) => params.sessionId === chat.elsewhere?.sessionId) ? null : chat.elsewhere;
     show(banner, elsewhere !== null || branch !== null);
     if (branch !== null) {
@@ -322,8 +322,8 @@ export function mountChat(root: HTMLElement, connection: Connection, activity: A
   };
 
   const state = (): ChatState => {
-    const { sessionId, stands, approvals, outbox } = chat;
-    return { sessionId, kind: stands.kind, approvals: approvals.length, unsent: outbox.unsent.length };
+    const { sessionId, shownState, approvals, outbox } = chat;
+    return { sessionId, kind: shownState.kind, approvals: approvals.length, unsent: outbox.unsent.length };
   };
   let lastText = "";
   const tellState = (): void => {
@@ -335,18 +335,18 @@ export function mountChat(root: HTMLElement, connection: Connection, activity: A
   };
 
   chat.on((happened: Happened) => {
-    said_.update(happened);
+    messageList.update(happened);
     if (happened.activity || happened.loaded || happened.info) asked.update();
     if (happened.timeline) working.update();
-    if (happened.timeline?.standing || happened.activity || happened.loaded) proposed.update();
+    if (happened.timeline?.status || happened.activity || happened.loaded) proposed.update();
     if (happened.elsewhere || happened.loaded || happened.activity) drawBanner();
-    if (happened.info || happened.loaded || happened.activity || happened.timeline?.standing || happened.timeline?.order) head.update();
-    if (happened.info || happened.usage || happened.loaded || happened.timeline?.standing) field.update();
-    if (happened.loaded && happened.timeline?.standing) head.refresh();
+    if (happened.info || happened.loaded || happened.activity || happened.timeline?.status || happened.timeline?.order) head.update();
+    if (happened.info || happened.usage || happened.loaded || happened.timeline?.status) field.update();
+    if (happened.loaded && happened.timeline?.status) head.refresh();
     if (happened.info || happened.activity) list.refresh();
     if (happened.info || happened.activity || happened.loaded || happened.timeline?.order) tabs?.update();
-    toggle(root, "is-still", chat.stands.kind === "away");
-    if (happened.said) parts.announce(happened.said.isQuestion ? `Waiting for you: ${happened.said.text}` : happened.said.text);
+    toggle(root, "is-still", chat.shownState.kind === "away");
+    if (happened.announcement) parts.announce(happened.announcement.isQuestion ? `Waiting for you: ${happened.announcement.text}` : happened.announcement.text);
     if (happened.problem !== undefined) host.notice(happened.problem);
     tellState();
   });

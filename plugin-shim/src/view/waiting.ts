@@ -3,7 +3,7 @@
 import { append, clear, element, show } from "./dom";
 import { iconOf, type Parts, textButton } from "./part";
 import type { InboxMessage } from "../protocol";
-import { said } from "../call-error";
+import { errorText } from "../call-error";
 import { when } from "./format";
 
 /** The lines of all that waits, above where the person writes. */
@@ -45,7 +45,7 @@ export function waitingView(parts: Parts): HTMLElement {
     const button = (name: string, method: "_vault/inbox/retry" | "_vault/inbox/discard"): void => {
       const one = textButton(made, name, "vs-small");
       // An event reports the new state.
-      one.addEventListener("click", () => void connection.call(method, { id }).catch((error: unknown) => host.notice(said(error))));
+      one.addEventListener("click", () => void connection.call(method, { id }).catch((error: unknown) => host.notice(errorText(error))));
       append(made, one);
     };
     if (isAside) button("Try again", "_vault/inbox/retry");

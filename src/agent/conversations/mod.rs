@@ -179,7 +179,6 @@ impl Conversations {
         Ok(newest.filter(|newest| newest.ended.is_none()))
     }
 
-    /// The current conversation for messages of this source.
     fn current_of(&self, source: &str) -> Result<Option<Conversation>> {
         if !is_foreign(source) {
             return self.current_locked();

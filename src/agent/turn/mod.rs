@@ -244,14 +244,14 @@ impl Turn {
 
     /// Starts another round, or the last one if a limit is reached.
     fn next_round(&mut self, out: &mut Vec<Effect>) {
-        let heard = !self.undelivered.is_empty();
+        let has_messages = !self.undelivered.is_empty();
         while let Some(user_message) = self.undelivered.pop_front() {
             self.deliver(user_message, out);
         }
         if self.is_last {
             return self.finish(Reason::MaxRounds, String::new(), None, out);
         }
-        let why = match (self.must_end, heard) {
+        let why = match (self.must_end, has_messages) {
             (Some(why), _) => Some(why),
             (None, false) if self.rounds >= self.limits.rounds => {
                 Some("the most rounds of one turn are reached")
@@ -344,7 +344,7 @@ impl Turn {
             out.push(Effect::Usage { usage: Some(usage), origin: Some(turn.origin.clone()) });
         }
         let calls: Vec<_> = turn.content.iter().filter_map(Block::call).cloned().collect();
-        let text = visible(&turn.content);
+        let text = visible_text(&turn.content);
         if !turn.content.is_empty() {
             let id = (!text.is_empty()).then(|| self.text_id());
             out.push(Effect::Record(Entry::message(
@@ -431,8 +431,7 @@ impl Turn {
     }
 }
 
-/// The visible text of an answer.
-fn visible(content: &[Block]) -> String {
+fn visible_text(content: &[Block]) -> String {
     let texts: Vec<&str> = content
         .iter()
         .filter_map(|block| match &block.kind {

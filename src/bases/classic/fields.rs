@@ -19,7 +19,6 @@ pub(super) const NAMES: [&str; 8] =
 pub(super) const FUNCTIONS: [&str; 5] =
     ["contains", "startsWith", "endsWith", "matches", "vector_similarity"];
 
-/// Media types by extension.
 pub(super) const MEDIA_TYPES: [(&str, &str); 57] = [
     ("md", "text/markdown"),
     ("pdf", "application/pdf"),

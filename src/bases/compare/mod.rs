@@ -126,7 +126,7 @@ impl Compare<'_> {
             (Value::Bool(a), Value::Bool(b)) => a.cmp(b),
             (Value::Text(a), Value::Text(b)) => natural::order(a, b),
             (Value::Link(_) | Value::Text(_), Value::Link(_) | Value::Text(_)) => {
-                natural::order(shown(a), shown(b))
+                natural::order(text_of(a), text_of(b))
             }
             (Value::File(a), Value::File(b)) => {
                 natural::order(&self.source.path(*a), &self.source.path(*b))
@@ -154,7 +154,7 @@ pub fn as_text(value: &Value) -> Option<&str> {
     }
 }
 
-fn shown(value: &Value) -> &str {
+fn text_of(value: &Value) -> &str {
     match value {
         Value::Link(link) => link.display.as_deref().unwrap_or(&link.target),
         value => as_text(value).unwrap_or_default(),

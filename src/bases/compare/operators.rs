@@ -27,7 +27,7 @@ impl Compare<'_> {
                 return match (a, b) {
                     (Value::Number(a), Value::Number(b)) => Ok(Value::Number(a % b)),
                     (Value::Null, _) | (_, Value::Null) => Ok(Value::Null),
-                    _ => refused(a, b),
+                    _ => type_error(a, b),
                 };
             }
         }))
@@ -57,7 +57,7 @@ impl Compare<'_> {
                 Ok(Value::text(text))
             }
             (Value::Null, _) | (_, Value::Null) => Ok(Value::Null),
-            _ => refused(a, b),
+            _ => type_error(a, b),
         }
     }
 
@@ -72,7 +72,7 @@ impl Compare<'_> {
             (Value::Date(date), Value::Duration(duration)) => self.moved(*date, duration, -1.0),
             (Value::Duration(a), Value::Duration(b)) => Ok(Value::Duration(a.plus(&b.times(-1.0)))),
             (Value::Null, _) | (_, Value::Null) => Ok(Value::Null),
-            _ => refused(a, b),
+            _ => type_error(a, b),
         }
     }
 
@@ -101,9 +101,9 @@ impl Compare<'_> {
                 (Value::Null, _) => false,
                 _ => return Err(message(a, b)),
             },
-            Classic::Contains => folded(a, b, |a, b| a.contains(b))?,
-            Classic::StartsWith => folded(a, b, |a, b| a.starts_with(b))?,
-            Classic::EndsWith => folded(a, b, |a, b| a.ends_with(b))?,
+            Classic::Contains => holds_folded(a, b, |a, b| a.contains(b))?,
+            Classic::StartsWith => holds_folded(a, b, |a, b| a.starts_with(b))?,
+            Classic::EndsWith => holds_folded(a, b, |a, b| a.ends_with(b))?,
         }))
     }
 
@@ -161,7 +161,7 @@ fn classic_millis(value: &Value) -> Option<f64> {
     }
 }
 
-fn folded(a: &Value, b: &Value, holds: impl Fn(&str, &str) -> bool) -> Result<bool, String> {
+fn holds_folded(a: &Value, b: &Value, holds: impl Fn(&str, &str) -> bool) -> Result<bool, String> {
     match (a, b) {
         (Value::Null, _) | (_, Value::Null) => Ok(false),
         (Value::Text(a), Value::Text(b)) => Ok(holds(&fold_key(a), &fold_key(b))),
@@ -179,11 +179,11 @@ fn scale(
         (Value::Number(a), Value::Number(b)) => Ok(Value::Number(numbers(*a, *b))),
         (Value::Duration(a), Value::Number(by)) => Ok(Value::Duration(duration(a, *by))),
         (Value::Null, _) | (_, Value::Null) => Ok(Value::Null),
-        _ => refused(a, b),
+        _ => type_error(a, b),
     }
 }
 
-fn refused(a: &Value, b: &Value) -> Outcome {
+fn type_error(a: &Value, b: &Value) -> Outcome {
     Err(message(a, b))
 }
 

@@ -49,7 +49,6 @@ fn date(value: &Value) -> Date {
     }
 }
 
-/// A part of the local time.
 fn part<N: Into<i64>>(
     context: &Context<'_>,
     value: &Value,

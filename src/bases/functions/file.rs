@@ -16,12 +16,12 @@ functions! { FUNCTIONS of File:
     "name" -> Text, Plain(|context, value, _| Ok(Value::text(shown_name(&context.source().path(file_id(value)))))):
         "Its name: of a note without .md, of another file with its extension.";
     "basename" -> Text,
-        Plain(|context, value, _| Ok(Value::text(split(&context.source().path(file_id(value))).0))):
+        Plain(|context, value, _| Ok(Value::text(split_extension(&context.source().path(file_id(value))).0))):
         "Its name without the extension.";
     "path" -> Text, Plain(|context, value, _| Ok(Value::Text(context.source().path(file_id(value))))):
         "Its path from the top of the vault.";
     "folder" -> Text, Plain(folder): "The path of its folder; / at the top.";
-    "ext" -> Text, Plain(|context, value, _| Ok(Value::text(split(&context.source().path(file_id(value))).1))):
+    "ext" -> Text, Plain(|context, value, _| Ok(Value::text(split_extension(&context.source().path(file_id(value))).1))):
         "Its extension, without the point.";
     "size" -> Number, Plain(|context, value, _| Ok(Value::Number(context.source().size(file_id(value)) as f64))):
         "Its size in bytes.";
@@ -74,7 +74,7 @@ fn parent(path: &str) -> &str {
 }
 
 /// Splits a file name into stem and extension.
-fn split(path: &str) -> (&str, &str) {
+fn split_extension(path: &str) -> (&str, &str) {
     match last(path).rsplit_once('.') {
         Some((stem, ext)) if !stem.is_empty() => (stem, ext),
         _ => (last(path), ""),
@@ -83,7 +83,7 @@ fn split(path: &str) -> (&str, &str) {
 
 /// The value of `file.name` for a path.
 pub(in crate::bases) fn shown_name(path: &str) -> &str {
-    let (stem, ext) = split(path);
+    let (stem, ext) = split_extension(path);
     if ext.eq_ignore_ascii_case("md") { stem } else { last(path) }
 }
 
@@ -126,7 +126,7 @@ fn backlinks(context: &mut Context<'_>, value: &Value, _: &[Value]) -> Outcome {
     let files = source.backlinks(file_id(value));
     let link = |file| {
         let path = source.path(file);
-        let display = Some(split(&path).0.into());
+        let display = Some(split_extension(&path).0.into());
         Value::Link(Arc::new(Link { target: path, display, from: None, is_external: false }))
     };
     context.made_list(files.into_iter().map(link).collect())

@@ -60,7 +60,7 @@ fn date(context: &mut Context<'_>, _: &Value, args: &[Value]) -> Outcome {
         _ => {
             let text = text_of(args, 0);
             let date = context.times().parse(text).map(Value::Date);
-            date.ok_or_else(|| format!("Unable to parse \"{}\" as a date.", shortened(text)))
+            date.ok_or_else(|| format!("Unable to parse \"{}\" as a date.", shorten(text)))
         }
     }
 }
@@ -71,13 +71,12 @@ fn duration(_: &mut Context<'_>, _: &Value, args: &[Value]) -> Outcome {
         _ => {
             let text = text_of(args, 0);
             let duration = Duration::parse(text).map(Value::Duration);
-            duration
-                .ok_or_else(|| format!("Unable to parse \"{}\" as a duration.", shortened(text)))
+            duration.ok_or_else(|| format!("Unable to parse \"{}\" as a duration.", shorten(text)))
         }
     }
 }
 
-fn shortened(text: &str) -> String {
+fn shorten(text: &str) -> String {
     text.chars().take(100).collect()
 }
 
@@ -174,7 +173,7 @@ fn number(context: &mut Context<'_>, _: &Value, args: &[Value]) -> Outcome {
         Some(number) => Ok(Value::Number(number)),
         None => {
             let text = context.text(first(args))?;
-            Err(format!("Unable to parse \"{}\" as a number.", shortened(&text)))
+            Err(format!("Unable to parse \"{}\" as a number.", shorten(&text)))
         }
     }
 }

@@ -47,8 +47,8 @@ fn expand(captures: &Captures<'_>, text: &str, with: &str, output: &mut String) 
                 output.push_str(&text[all.end..]);
                 1
             }
-            Some(b'<') => named(captures, after, output),
-            Some(b'0'..=b'9') => numbered(captures, after, output),
+            Some(b'<') => insert_named_group(captures, after, output),
+            Some(b'0'..=b'9') => insert_numbered_group(captures, after, output),
             _ => 0,
         };
         if taken == 0 {
@@ -60,7 +60,7 @@ fn expand(captures: &Captures<'_>, text: &str, with: &str, output: &mut String) 
 }
 
 /// Parses `<name>` and gives its length in bytes; `None` if the pattern has no such group.
-fn named(captures: &Captures<'_>, after: &str, output: &mut String) -> usize {
+fn insert_named_group(captures: &Captures<'_>, after: &str, output: &mut String) -> usize {
     let Some(end) = after.find('>') else { return 0 };
     match captures.name(&after[1..end]) {
         Some(group) => output.push_str(group.as_str()),
@@ -72,7 +72,7 @@ fn named(captures: &Captures<'_>, after: &str, output: &mut String) -> usize {
 }
 
 /// `1` to `99`; two digits if there are that many groups.
-fn numbered(captures: &Captures<'_>, after: &str, output: &mut String) -> usize {
+fn insert_numbered_group(captures: &Captures<'_>, after: &str, output: &mut String) -> usize {
     for digits in [2, 1] {
         let number =
             after.get(..digits).filter(|text| text.bytes().all(|byte| byte.is_ascii_digit()));

@@ -163,7 +163,7 @@ async fn model(talk: &mut Chat<'_>) -> Result<()> {
         [first] => format!("{} is asked", safe::line(first)),
         [first, others @ ..] => {
             let others = safe::line(&others.join(", "));
-            format!("{} is asked, and where it does not answer {others}", safe::line(first))
+            format!("{} answers; if it does not, {others}", safe::line(first))
         }
     };
     talk.view.remark(Style::PLAIN, &words)

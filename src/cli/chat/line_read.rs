@@ -9,7 +9,6 @@ use tokio::sync::oneshot;
 
 use super::terminal;
 
-/// A pending read of one line.
 pub struct LineRead {
     answer: oneshot::Receiver<Option<String>>,
     stop: Arc<AtomicBool>,

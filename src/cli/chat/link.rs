@@ -121,9 +121,9 @@ impl<'a> Link<'a> {
                 if message["id"] != id || message.get("method").is_some() {
                     self.backlog.push_back(message);
                 } else if message["error"].is_object() {
-                    return Err(ClientError::Answer(read(message["error"].take())?));
+                    return Err(ClientError::Answer(parse_result(message["error"].take())?));
                 } else {
-                    return read(message["result"].take());
+                    return parse_result(message["result"].take());
                 }
             }
         };
@@ -301,7 +301,7 @@ fn no_daemon() -> Failure {
     )
 }
 
-fn read<T: DeserializeOwned>(value: Value) -> Result<T, ClientError> {
+fn parse_result<T: DeserializeOwned>(value: Value) -> Result<T, ClientError> {
     serde_json::from_value(value).map_err(|error| ClientError::Broken(error.to_string()))
 }
 

@@ -33,7 +33,7 @@ pub async fn show(talk: &mut Chat<'_>, was_asked: bool) -> Result<()> {
             false => Ok(()),
         };
     }
-    let text = listed(&proposals, talk.view.look);
+    let text = list_proposals(&proposals, talk.view.look);
     talk.view.show(vec![OutputPart::Remark(text)])?;
     let words = match talk.stays {
         true => "/apply applies all of it, /apply 1 or /apply 1.2 a part; /reject drops it",
@@ -71,7 +71,7 @@ fn conversation(talk: &Chat<'_>) -> Result<String> {
 }
 
 /// The proposals with their diffs. Invisible characters are escaped, not removed: a person decides on what they see.
-fn listed(proposals: &[ProposalInfo], look: Look) -> String {
+fn list_proposals(proposals: &[ProposalInfo], look: Look) -> String {
     let changes: usize = proposals.iter().map(|one| one.changes.len()).sum();
     let changes = counted(changes, "proposed change");
     let head = format!("? {changes}; nothing has been changed yet");
@@ -127,7 +127,7 @@ mod tests {
         let info =
             |number, change| ProposalInfo { number, title: String::new(), changes: vec![change] };
         let look = Look { styled: false, live: false };
-        let text = listed(&[info(1, edit), info(2, moved)], look);
+        let text = list_proposals(&[info(1, edit), info(2, moved)], look);
         assert_eq!(
             text,
             "? 2 proposed changes; nothing has been changed yet\n  1  write `a.md`\n    1.1\n    @@ -1 +1 @@\n    -a\n    +b\n    \

@@ -91,7 +91,7 @@ mod tests {
 
     #[test]
     fn what_steers_a_terminal_is_taken_out() {
-        for (said, shown) in [
+        for (text, shown) in [
             ("a\u{1b}[31mred\u{1b}[0m b", "ared b"),
             ("\u{1b}]0;title\u{7}x", "x"),
             ("\u{1b}]8;;https://a.example\u{1b}\\link\u{1b}]8;;\u{1b}\\", "link"),
@@ -107,7 +107,7 @@ mod tests {
             ("\u{1b}[31", ""),
             ("a\tb", "a    b"),
         ] {
-            assert_eq!(lines(said), shown, "{said:?}");
+            assert_eq!(lines(text), shown, "{text:?}");
         }
         assert_eq!(line("a\nb"), "a b");
     }

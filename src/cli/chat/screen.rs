@@ -33,7 +33,6 @@ impl Screen {
         self.closed
     }
 
-    /// Shows all parts in order.
     pub fn show(&mut self, shown: Vec<OutputPart>, editor: Option<&Editor>) -> io::Result<()> {
         for one in shown {
             match one {

@@ -405,7 +405,6 @@ impl<'a> Chat<'a> {
     }
 }
 
-/// Whether a failure was shown when it happened.
 fn was_shown(failure: &Failure) -> bool {
     failure.code == "cancelled" || failure.code == NO_MODEL
 }

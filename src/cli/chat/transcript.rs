@@ -388,12 +388,12 @@ mod tests {
     #[test]
     fn a_missed_answer_is_shown_when_complete() {
         let mut transcript = transcript();
-        let said = |turn: &str, text: &str| {
+        let answer_update = |turn: &str, text: &str| {
             let mut message = message("answer", text);
             message.meta.vault.turn = Some(turn.to_owned());
             message
         };
-        assert_eq!(text(transcript.message(&said("7", "Done."))), "Done.\n");
+        assert_eq!(text(transcript.message(&answer_update("7", "Done."))), "Done.\n");
         assert_eq!(text(transcript.answer("7", "Done.")), "", "it was heard");
         transcript.begin();
         assert_eq!(text(transcript.answer("8", "Done.")), "Done.\n", "that of another turn");

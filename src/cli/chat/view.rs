@@ -23,7 +23,6 @@ impl View {
         self.editor.as_ref().is_some_and(Editor::is_reading)
     }
 
-    /// Shows all parts in order.
     pub fn show(&mut self, shown: Vec<OutputPart>) -> Result<()> {
         Ok(self.screen.show(shown, self.editor.as_ref())?)
     }

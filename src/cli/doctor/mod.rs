@@ -58,13 +58,13 @@ fn check_all(doctor: &Doctor<'_>, named: Option<(PathBuf, vaults::Origin)>) {
         );
     }
     if known.faults.is_empty() {
-        let said = match known.read.first() {
+        let text = match known.read.first() {
             Some(list) => {
                 format!("{} in `{}`", counted(known.vaults.len(), "vault"), list.display())
             }
             None => "Obsidian keeps no list of vaults here".to_owned(),
         };
-        doctor.ok("vault list", said);
+        doctor.ok("vault list", text);
     }
     let choice = match vaults::choose(named, doctor.environment, doctor.folders, &known) {
         Ok(choice) => choice,

@@ -37,7 +37,7 @@ pub(super) fn check(doctor: &Doctor<'_>, root: &Path) {
         let name = &program.command[0];
         let Some(found) = find(name, doctor.environment) else {
             let says = format!("{}: there is no program `{name}`", program.part);
-            doctor.warn("programs", says, "install it, or name it with its whole path");
+            doctor.warn("programs", says, "install it, or give its full path");
             continue;
         };
         if is_of_node(&found) {

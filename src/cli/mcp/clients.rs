@@ -64,11 +64,11 @@ impl McpClient {
 
 /// The command that a client starts for this vault.
 pub fn server(session: &Session, client: McpClient, root: &Path) -> Result<Value> {
-    let mut arguments = vec!["mcp".to_owned(), "--vault".to_owned(), shown(root)];
+    let mut arguments = vec!["mcp".to_owned(), "--vault".to_owned(), shown_path(root)];
     if let Some(file) = &session.flags.config {
-        arguments.extend(["--config".to_owned(), shown(&std::path::absolute(file)?)]);
+        arguments.extend(["--config".to_owned(), shown_path(&std::path::absolute(file)?)]);
     }
-    let mut server = json!({ "command": shown(&std::env::current_exe()?), "args": arguments });
+    let mut server = json!({ "command": shown_path(&std::env::current_exe()?), "args": arguments });
     if matches!(client, McpClient::ClaudeCode | McpClient::Vscode) {
         server["type"] = "stdio".into();
     }
@@ -78,12 +78,12 @@ pub fn server(session: &Session, client: McpClient, root: &Path) -> Result<Value
 /// Prints the entry, and on stderr where it belongs.
 pub fn print(client: McpClient, server: Value, output: &Output) -> Result<()> {
     let entry = json!({ (client.section()): { (NAME): server } });
-    output.notice(&format!("add this to {}, or say `--write`", client.place()));
+    output.notice(&format!("add this to {}, or pass `--write`", client.place()));
     output.answer(&entry, text(client, &entry)?)?;
     Ok(())
 }
 
-fn shown(path: &Path) -> String {
+fn shown_path(path: &Path) -> String {
     path.to_string_lossy().into_owned()
 }
 

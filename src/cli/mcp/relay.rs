@@ -70,7 +70,7 @@ impl Relay<'_> {
         let mut name = String::new();
         let mut subscribed = Subscriptions::default();
         let mut listening: FuturesUnordered<LocalBoxFuture<'_, Listened>> = FuturesUnordered::new();
-        let mut hears: Vec<AbortHandle> = Vec::new();
+        let mut listeners: Vec<AbortHandle> = Vec::new();
         loop {
             let line = tokio::select! {
                 line = lines.recv(), if open && calls.len() < MOST => line,
@@ -124,16 +124,16 @@ impl Relay<'_> {
                     };
                     match subscribed.change(subscription) {
                         Ok(()) if subscribed.is_empty() => {
-                            hears.drain(..).for_each(|hears| hears.abort());
+                            listeners.drain(..).for_each(|listener| listener.abort());
                             json!({ "jsonrpc": "2.0", "id": id, "result": {} }).to_string()
                         }
                         Ok(()) => {
-                            hears.retain(|hears| !hears.is_aborted());
-                            let (request, before) = (subscribed.request(), hears.clone());
+                            listeners.retain(|listener| !listener.is_aborted());
+                            let (request, before) = (subscribed.request(), listeners.clone());
                             let listen =
                                 self.listen(request, name.clone(), Some((id, uri)), before);
                             let (listen, handle) = abortable(listen);
-                            hears.push(handle);
+                            listeners.push(handle);
                             listening.push(Box::pin(listen));
                             continue;
                         }
@@ -146,7 +146,7 @@ impl Relay<'_> {
                         let request = subscribed.request();
                         let listen = self.listen(request, name.clone(), None, Vec::new());
                         let (listen, handle) = abortable(listen);
-                        hears = vec![handle];
+                        listeners = vec![handle];
                         listening.push(Box::pin(listen));
                     }
                     let (answer, handle) =
@@ -186,8 +186,8 @@ impl Relay<'_> {
         let end = || before.iter().for_each(AbortHandle::abort);
         let hearing = SubscriptionAnswers::new(id, &end);
         let pass = |piece: &str| {
-            if let Some(told) = hearing.translate(piece) {
-                write(&told);
+            if let Some(message) = hearing.translate(piece) {
+                write(&message);
             }
         };
         let last = self.post(&request, &name, false, pass).await;
@@ -276,7 +276,6 @@ impl Relay<'_> {
     }
 }
 
-/// Whether the called tool only reads.
 fn only_reads(call: &Map<String, Value>) -> bool {
     let name = call.get("name").and_then(Value::as_str);
     name.and_then(|name| Registry::built_in().get(name)).is_some_and(|tool| tool.tier == Tier::Safe)
@@ -300,10 +299,6 @@ enum ClientLine {
     },
 }
 
-/// Parses a line.
-///
-/// # Errors
-/// The error, as a message for the client.
 fn parse(text: String) -> Result<ClientLine, String> {
     match Incoming::parse(&text) {
         Ok(Incoming::Request { id, method, params }) => {

@@ -57,11 +57,11 @@ pub fn write(
         }
         file.save(&text)?;
     }
-    let said = match is_changed {
+    let text = match is_changed {
         true => format!("wrote `{name}`\n{}", client.next()),
         false => format!("`{name}` has the entry already"),
     };
-    output.answer(&json!({ "path": path, "changed": is_changed }), said)?;
+    output.answer(&json!({ "path": path, "changed": is_changed }), text)?;
     Ok(())
 }
 

@@ -33,7 +33,7 @@ pub fn run(session: &Session, arguments: &DraftArguments) -> Result<()> {
     };
     let params = OrganizeDraftParams { text: arguments.text.clone(), rules };
     let Some(draft) = session.ask(&params)? else {
-        let message = "no daemon runs for this vault, and it is what asks the model";
+        let message = "no daemon runs for this vault, and only the daemon asks the model";
         return Err(session.needs_daemon("no_daemon", message));
     };
     let mut text = format!("{}\n\n{}", draft.rules.trim_end(), draft.text.trim_end());

@@ -102,13 +102,13 @@ pub fn apply(session: &Session, arguments: &ApplyArguments) -> Result<()> {
 pub fn stop(session: &Session, arguments: &StopArguments) -> Result<()> {
     let job = arguments.job;
     let Some(stopped) = session.ask(&OrganizeStopParams { job })? else {
-        let message = "no daemon runs for this vault, so that no other program's job does";
+        let message = "no daemon runs for this vault, so no job of another program is running";
         let hint = "`steward organize jobs` lists the jobs with their states";
         return Err(Failure::other("no_daemon", message, hint));
     };
     let done = format!("{} of {} items are done", stopped.done, stopped.total);
     let mut text = match &*stopped.state {
-        "running" => format!("Job {job} stops after the piece that it is at; {done}."),
+        "running" => format!("Job {job} stops after its current piece; {done}."),
         "completed" => format!("Job {job} was done before it could be stopped; {done}."),
         _ => format!("Job {job} was stopped; {done}."),
     };

@@ -38,7 +38,7 @@ pub enum OrganizeAction {
     Resume(ResumeArguments),
     /// Take a job back, or some of its items
     Undo(UndoJobArguments),
-    /// Check rules, and have them run by themselves
+    /// Check rules, and run them automatically
     #[command(subcommand)]
     Rules(rules::RulesAction),
 }
@@ -67,7 +67,11 @@ fn agreed(yes: bool, shown: &str, question: &str) -> Result<bool> {
     }
     if !consent::has_terminal() {
         let hint = "add `--yes` to do it without being asked";
-        return Err(Failure::other("approval_needed", format!("{question} needs a yes"), hint));
+        return Err(Failure::other(
+            "approval_needed",
+            format!("this needs confirmation: {question}"),
+            hint,
+        ));
     }
     let mut terminal = std::io::stderr().lock();
     for line in shown.lines() {

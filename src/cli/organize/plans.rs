@@ -122,7 +122,7 @@ pub fn plan(session: &Session, arguments: &PlanArguments) -> Result<()> {
         tool_arguments["plan"] = json!(plan);
         tool_arguments["mode"] = json!("append");
     }
-    planned(session, tool_arguments)
+    make_plan(session, tool_arguments)
 }
 
 /// Changes a plan, and prints it.
@@ -138,10 +138,10 @@ pub fn edit(session: &Session, arguments: &EditPlanArguments) -> Result<()> {
     let targets: Vec<Value> = arguments.to.iter().map(target).collect::<Result<_, _>>()?;
     let tool_arguments =
         json!({ "plan": arguments.plan, "take_out": arguments.take_out, "targets": targets });
-    planned(session, tool_arguments)
+    make_plan(session, tool_arguments)
 }
 
-fn planned(session: &Session, tool_arguments: Value) -> Result<()> {
+fn make_plan(session: &Session, tool_arguments: Value) -> Result<()> {
     let made = session.call(PlanChanges::NAME, tool_arguments)?;
     if session.output.json() {
         return session.output.json_value(&made.data);

@@ -37,7 +37,7 @@ pub enum RulesAction {
     },
     /// List the enabled rules with their states
     List,
-    /// Have rules run by themselves (shows them, and asks)
+    /// Run rules automatically (shows them, and asks)
     Enable {
         /// A rule file, in the vault or outside; or the name of a rule that is enabled or in a file of `organize.rules`
         file: String,
@@ -54,7 +54,7 @@ pub enum RulesAction {
         #[arg(long, short)]
         yes: bool,
     },
-    /// Stop a rule from running by itself
+    /// Stop running a rule automatically
     Disable {
         /// Its name
         name: String,
@@ -153,7 +153,7 @@ fn list(session: &Session) -> Result<()> {
     let mut text: Vec<String> = found.rules.iter().map(described).collect();
     if text.is_empty() {
         text.push(
-            "No rule runs by itself. To enable one: steward organize rules enable FILE".into(),
+            "No rule runs automatically. To enable one: steward organize rules enable FILE".into(),
         );
     } else if let Some(held) = &found.held {
         text.push(format!("None of them runs now: {held}."));
@@ -186,8 +186,8 @@ fn enable(session: &Session, params: RulesEnableParams, yes: bool) -> Result<()>
     let shown = make(&RulesEnableParams { dry_run: true, ..params.clone() })?;
     let text: Vec<String> = shown.rules.iter().map(described).collect();
     let question = match &shown.rules[..] {
-        [rule] => format!("have `{}` run by itself from now on", rule.name),
-        rules => format!("have these {} rules run by themselves from now on", rules.len()),
+        [rule] => format!("run `{}` automatically from now on", rule.name),
+        rules => format!("run these {} rules automatically from now on", rules.len()),
     };
     if !agreed(yes, &text.join("\n\n"), &question)? {
         return Err(Failure::other("denied", "nothing was enabled", ""));
@@ -196,7 +196,7 @@ fn enable(session: &Session, params: RulesEnableParams, yes: bool) -> Result<()>
     let enabled = make(&RulesEnableParams { agreed: hashes, ..params })?;
     let mut text: Vec<String> = enabled.rules.iter().map(described).collect();
     text.push(
-        "Enabled. Notes that change from now on are taken; for those that there are, make a plan."
+        "Enabled for notes that change from now on; for the existing notes, make a plan."
             .to_owned(),
     );
     session.output.answer(&enabled, text.join("\n\n"))
@@ -205,7 +205,7 @@ fn enable(session: &Session, params: RulesEnableParams, yes: bool) -> Result<()>
 fn disable(session: &Session, name: &str) -> Result<()> {
     let params = RulesDisableParams { name: name.to_owned() };
     let found = session.ask_or(&params, false, |calls| methods::rules::disable(calls, &params))?;
-    session.output.answer(&found, format!("`{name}` does not run by itself any more."))
+    session.output.answer(&found, format!("`{name}` no longer runs automatically."))
 }
 
 fn diff(session: &Session, name: Option<&str>) -> Result<()> {
@@ -236,12 +236,12 @@ fn marks(session: &Session, params: &RulesMarksParams) -> Result<()> {
     let mut text = Vec::new();
     for rule in &found.rules {
         let number = match (rule.files.len(), params.forget) {
-            (0, false) => "took no file yet".to_owned(),
-            (0, true) => "had taken no file".to_owned(),
-            (1, false) => "took 1 file, and does not take it again".to_owned(),
-            (1, true) => "takes this file again".to_owned(),
-            (number, false) => format!("took {number} files, and does not take them again"),
-            (number, true) => format!("takes these {number} files again"),
+            (0, false) => "processed no file yet".to_owned(),
+            (0, true) => "had processed no file".to_owned(),
+            (1, false) => "processed 1 file, and will not process it again".to_owned(),
+            (1, true) => "will process this file again".to_owned(),
+            (number, false) => format!("processed {number} files, and will not process them again"),
+            (number, true) => format!("will process these {number} files again"),
         };
         let files = rule.files.iter().map(|file| format!("\n  {}", file.path));
         text.push(format!("{}  {}  {number}{}", rule.name, rule.source, files.collect::<String>()));
@@ -297,7 +297,7 @@ fn words(checked: &CheckedRules) -> String {
         let _ = writeln!(text, "{}\n", found.render(&checked.source));
     }
     let count = |severity| checked.found.iter().filter(|one| one.severity == severity).count();
-    let said = |count: usize, what: &str| match count {
+    let counted_text = |count: usize, what: &str| match count {
         0 => String::new(),
         count => format!(", {}", counted(count, what)),
     };
@@ -308,8 +308,8 @@ fn words(checked: &CheckedRules) -> String {
         "{}: {}{}{}",
         checked.source,
         counted(rules, "rule"),
-        said(errors, "error"),
-        said(warnings, "warning"),
+        counted_text(errors, "error"),
+        counted_text(warnings, "warning"),
     );
     text
 }

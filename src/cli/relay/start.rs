@@ -56,7 +56,7 @@ fn begin(session: &Session, root: &Path, more: &[&str]) -> Result<()> {
         return Ok(());
     }
     let _ = child.wait();
-    let hint = "`steward serve` in a terminal says more";
+    let hint = "run `steward serve` in a terminal to see why";
     let message = event["message"].as_str().unwrap_or("the daemon ended at its start");
     let code = event["code"].as_str().unwrap_or("not_running");
     Err(Failure::other(code, message, event["hint"].as_str().unwrap_or(hint)))

@@ -35,7 +35,7 @@ pub(super) fn run(session: &Session, file: &Path, network: bool) -> Result<()> {
             left_out.push(format!("`{name}`: there is one already"));
             continue;
         }
-        let read = read(session, foreign_entry).and_then(|mut entry| {
+        let read = read_entry(session, foreign_entry).and_then(|mut entry| {
             entry.network = network && entry.url.is_none();
             let keys = secrets::extract(&name, &mut entry);
             entry.fault().map_or(Ok((entry, keys)), Err)
@@ -62,7 +62,10 @@ pub(super) fn run(session: &Session, file: &Path, network: bool) -> Result<()> {
     session.output.answer(&value, lines.join("\n"))
 }
 
-fn read(session: &Session, foreign_entry: &Map<String, Value>) -> Result<ServerEntry, String> {
+fn read_entry(
+    session: &Session,
+    foreign_entry: &Map<String, Value>,
+) -> Result<ServerEntry, String> {
     // Zed had an object here.
     let (command, foreign_entry) = match foreign_entry.get("command") {
         Some(Value::Object(inner)) => (inner.get("path").or(inner.get("command")), inner),

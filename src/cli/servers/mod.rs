@@ -137,7 +137,7 @@ pub fn run(session: &Session, arguments: &ServersArguments) -> Result<ExitCode> 
             let mut entry = entry(session, command)?;
             entry.network = *network;
             entry.env = env.iter().map(|one| variable(one)).collect::<Result<_, _>>()?;
-            added(session, name, entry, &[])?;
+            add_server(session, name, entry, &[])?;
         }
         ServersAction::Add {
             name, url: Some(url), header, key, client_id, client_secret, ..
@@ -152,7 +152,7 @@ pub fn run(session: &Session, arguments: &ServersArguments) -> Result<ExitCode> 
             if *client_secret {
                 keys.push(secrets::of_client(name, &mut entry, key::read(name)?));
             }
-            added(session, name, entry, &keys)?;
+            add_server(session, name, entry, &keys)?;
         }
         ServersAction::Login { name, no_browser, timeout } => {
             let servers = session.servers()?;
@@ -161,7 +161,7 @@ pub fn run(session: &Session, arguments: &ServersArguments) -> Result<ExitCode> 
                 login::run(&servers, name, opens, u64::from(*timeout), &session.output)?;
             let mut text = login::words(&signed_in);
             if Pin::load(servers.place(), name).is_none() {
-                text.push_str(&format!("\n{}", next(name)));
+                text.push_str(&format!("\n{}", next_step(name)));
             }
             session.output.answer(&login::value(Some(&signed_in)), text)?;
         }
@@ -414,7 +414,12 @@ fn remove(session: &Session, name: &str) -> Result<()> {
 }
 
 /// Adds one server, its keys first: an entry without its key would not work.
-fn added(session: &Session, name: &str, entry: ServerEntry, keys: &[(String, Key)]) -> Result<()> {
+fn add_server(
+    session: &Session,
+    name: &str,
+    entry: ServerEntry,
+    keys: &[(String, Key)],
+) -> Result<()> {
     let added = BTreeMap::from([(name.to_owned(), entry)]);
     checked(session, &added)?;
     let mut lines = secrets::store(session, keys)?;
@@ -514,20 +519,20 @@ fn settings(session: &Session) -> String {
 /// Programs that download what they run.
 const DOWNLOADERS: [&str; 4] = ["npx", "uvx", "pipx", "bunx"];
 
-fn next(name: &str) -> String {
+fn next_step(name: &str) -> String {
     format!("`steward servers allow {name}` shows its tools and offers them to the agent")
 }
 
-/// [`next`] for an added server, after the steps needed before it can start.
+/// [`next_step`] for an added server, after the steps needed before it can start.
 fn next_for(name: &str, entry: &ServerEntry) -> String {
     let program = Path::new(&entry.command).file_stem().and_then(OsStr::to_str).unwrap_or_default();
     match DOWNLOADERS.contains(&program) && !entry.network {
         true => format!(
             "`{program}` downloads what it runs: set `network = true` in `[servers.{name}]`, or install the program; \
              then {}",
-            next(name)
+            next_step(name)
         ),
-        false => next(name),
+        false => next_step(name),
     }
 }
 

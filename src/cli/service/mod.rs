@@ -116,7 +116,7 @@ fn warn_of_port(session: &Session, root: &Path, plan: &Plan, port: Option<u16>) 
 
 /// The port in an installed service, if one is set.
 fn port_in(file: &Path) -> Option<u16> {
-    let text = read(file)?;
+    let text = read_definition(file)?;
     let (_, after) = text.split_once("--port")?;
     let digits = after.trim_start_matches(|c: char| !c.is_ascii_digit());
     digits.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok()
@@ -180,7 +180,7 @@ pub(super) fn installed(session: &Session) -> Vec<Plan> {
         files.filter_map(|file| file.file_name().into_string().ok()).collect();
     names.sort();
     let plans = names.iter().filter(|name| name.starts_with("vault-steward")).filter_map(|name| {
-        let text = read(&folder.join(name))?;
+        let text = read_definition(&folder.join(name))?;
         if cfg!(target_os = "linux") {
             name.ends_with(".service").then(|| systemd::named(name, &folder, text))
         } else if cfg!(target_os = "macos") {
@@ -227,8 +227,8 @@ fn service(session: &Session, root: &Path, port: Option<u16>) -> Result<Service>
 }
 
 fn text(path: &Path) -> Result<String> {
-    let said = path.to_str().filter(|path| !path.contains(['\n', '\r']));
-    said.map(str::to_owned).ok_or_else(|| {
+    let text = path.to_str().filter(|path| !path.contains(['\n', '\r']));
+    text.map(str::to_owned).ok_or_else(|| {
         let message = format!("`{}` cannot be written into a service's file", path.display());
         Failure::other("not_supported", message, "give the folder a name in UTF-8, on one line")
     })
@@ -269,7 +269,7 @@ fn write(plan: &Plan) -> io::Result<()> {
 }
 
 /// Reads a definition that `write` wrote.
-fn read(file: &Path) -> Option<String> {
+fn read_definition(file: &Path) -> Option<String> {
     let bytes = std::fs::read(file).ok()?;
     match bytes.strip_prefix(&[0xff, 0xfe]) {
         Some(wide) => {
@@ -316,7 +316,7 @@ fn restart(session: &Session, root: &Path, plan: &Plan) -> Result<()> {
         let quoted = program.replace('%', "%%").replace('$', "$$");
         [launchd::xml(&program), quoted].iter().any(|program| text.contains(program.as_str()))
     };
-    if !read(&plan.file).is_some_and(is_ours) {
+    if !read_definition(&plan.file).is_some_and(is_ours) {
         session.output.notice(&format!(
             "it starts another program, `{program}`; `steward service install` changes that"
         ));
@@ -334,16 +334,16 @@ fn restart(session: &Session, root: &Path, plan: &Plan) -> Result<()> {
 fn uninstall(plan: &Plan, output: &Output) -> Result<()> {
     let there = remove(plan, output)?;
     let value = json!({ "service": plan.name, "removed": there });
-    let said = match there {
+    let text = match there {
         true => format!("removed {}", plan.name),
         false => format!("{} is not installed", plan.name),
     };
-    output.answer(&value, &said)
+    output.answer(&value, &text)
 }
 
 fn status(session: &Session, root: &Path, plan: &Plan) -> Result<()> {
     let installed = plan.file.is_file();
-    let as_now = read(&plan.file).is_some_and(|text| text == plan.text);
+    let as_now = read_definition(&plan.file).is_some_and(|text| text == plan.text);
     let running = installed && execute(&plan.running).is_ok();
     // The Task Scheduler reports in the user's language whether a task runs.
     let running = running && (!cfg!(windows) || session.running(root).is_some());
@@ -351,15 +351,15 @@ fn status(session: &Session, root: &Path, plan: &Plan) -> Result<()> {
         "service": plan.name, "file": plan.file,
         "installed": installed, "current": as_now, "running": running,
     });
-    let mut said = match (installed, running) {
+    let mut text = match (installed, running) {
         (false, _) => format!("{} is not installed", plan.name),
         (true, true) => format!("{} is installed and runs", plan.name),
         (true, false) => format!("{} is installed and does not run", plan.name),
     };
     if installed && !as_now {
-        said.push_str("; `steward service install` would write it differently now");
+        text.push_str("; `steward service install` would write it differently now");
     }
-    session.output.answer(&value, &said)
+    session.output.answer(&value, &text)
 }
 
 fn execute(command: &[String]) -> Result<()> {
@@ -374,7 +374,7 @@ fn execute(command: &[String]) -> Result<()> {
     if done.status.success() {
         return Ok(());
     }
-    let said = String::from_utf8_lossy(&done.stderr);
-    let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
-    Err(failed(format!("failed ({}): {said}", done.status)))
+    let error = String::from_utf8_lossy(&done.stderr);
+    let error = error.split_whitespace().collect::<Vec<_>>().join(" ");
+    Err(failed(format!("failed ({}): {error}", done.status)))
 }

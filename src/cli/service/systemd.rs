@@ -39,25 +39,25 @@ pub(super) fn named(name: &str, folder: &Path, text: String) -> Plan {
 }
 
 fn unit(service: &Service) -> String {
-    let command: Vec<String> = service.command.iter().map(|part| quoted(part, true)).collect();
+    let command: Vec<String> =
+        service.command.iter().map(|part| quote_for_systemd(part, true)).collect();
     let environment: String = service
         .environment
         .iter()
-        .map(|(name, value)| format!("Environment={}\n", quoted(&format!("{name}={value}"), false)))
+        .map(|(name, value)| {
+            format!("Environment={}\n", quote_for_systemd(&format!("{name}={value}"), false))
+        })
         .collect();
     let writable: String = writable(&service.bounds.writable)
         .iter()
         .map(|place| {
-            let place = quoted(&place.to_string_lossy(), false);
+            let place = quote_for_systemd(&place.to_string_lossy(), false);
             // The `-` lets the unit start if the folder is missing.
             format!("ReadWritePaths={}\n", place.replacen('"', "\"-", 1))
         })
         .collect();
     let vault = service.vault.replace('%', "%%");
-    let code = match service.runs_others {
-        true => String::new(),
-        false => format!("{NO_NEW_CODE}\n"),
-    };
+    let code = if service.runs_others { String::new() } else { format!("{NO_NEW_CODE}\n") };
     format!(
         "\
 # Written by `steward service install`; `steward service uninstall` removes it.
@@ -114,7 +114,7 @@ fn writable(bounds: &[PathBuf]) -> Vec<PathBuf> {
 }
 
 /// A word quoted for systemd: escaped, with `%` doubled, and in commands `$` doubled.
-fn quoted(word: &str, command: bool) -> String {
+fn quote_for_systemd(word: &str, command: bool) -> String {
     let mut text = String::from("\"");
     for c in word.chars() {
         match c {
@@ -135,8 +135,11 @@ mod tests {
 
     #[test]
     fn words_survive_their_quotes() {
-        assert_eq!(quoted("/a b/50% \"x\" $HOME\\", true), r#""/a b/50%% \"x\" $$HOME\\""#);
-        assert_eq!(quoted("A=$B", false), "\"A=$B\"");
+        assert_eq!(
+            quote_for_systemd("/a b/50% \"x\" $HOME\\", true),
+            r#""/a b/50%% \"x\" $$HOME\\""#
+        );
+        assert_eq!(quote_for_systemd("A=$B", false), "\"A=$B\"");
     }
 
     #[test]

@@ -31,7 +31,7 @@ pub(super) fn named(name: &str, folder: &Path, text: String) -> Plan {
 
 /// The program runs in a console without a window: a window would invite its user to close it.
 fn task(service: &Service, user: &str) -> String {
-    let arguments: Vec<String> = service.command.iter().map(|part| quoted(part)).collect();
+    let arguments: Vec<String> = service.command.iter().map(|part| quote_argument(part)).collect();
     let arguments = xml(&format!("--headless {}", arguments.join(" ")));
     let (user, vault) = (xml(user), xml(&service.vault));
     format!(
@@ -77,7 +77,7 @@ fn task(service: &Service, user: &str) -> String {
 
 /// An argument quoted for Windows' command line parsing: backslashes count double before a
 /// quotation mark.
-fn quoted(argument: &str) -> String {
+fn quote_argument(argument: &str) -> String {
     let mut text = String::from("\"");
     let mut slashes = 0;
     for c in argument.chars() {
@@ -133,8 +133,8 @@ mod tests {
 
     #[test]
     fn arguments_survive_their_quotes() {
-        assert_eq!(quoted(r"a b\"), r#""a b\\""#);
-        assert_eq!(quoted(r#"a\"b"#), r#""a\\\"b""#);
-        assert_eq!(quoted(r"\\server\x"), r#""\\server\x""#);
+        assert_eq!(quote_argument(r"a b\"), r#""a b\\""#);
+        assert_eq!(quote_argument(r#"a\"b"#), r#""a\\\"b""#);
+        assert_eq!(quote_argument(r"\\server\x"), r#""\\server\x""#);
     }
 }

@@ -119,13 +119,13 @@ impl Folders {
         }
         let mut owners: Vec<_> = self.remembered().into_iter().map(|(_, owner)| owner).collect();
         owners.retain(|owner| !Path::new(&owner.path).exists());
-        let said = owners.into_iter().take(3).map(|Owner { path, .. }| {
+        let entries = owners.into_iter().take(3).map(|Owner { path, .. }| {
             format!(
                 "there is a history of a vault at `{path}`, a folder that is gone. If it is this vault's, \
                  stop the daemon and run `steward journal adopt --from '{path}'`"
             )
         });
-        said.collect()
+        entries.collect()
     }
 
     /// Renames the state folder of a vault that was moved to `root`, recognised by its folder id,

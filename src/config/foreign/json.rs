@@ -15,13 +15,13 @@ pub fn with(
     let mut meant = value(text, loose)?;
     let root = CstRootNode::parse(text, &options(loose)).map_err(|error| error.to_string())?;
     let whole = root.object_value_or_create().ok_or("it contains no object")?;
-    let servers = match only(&whole, section)? {
+    let servers = match only_member(&whole, section)? {
         Some(there) => {
             there.object_value().ok_or_else(|| format!("`{section}` is not an object"))?
         }
         None => whole.object_value_or_set(section),
     };
-    let old = only(&servers, name)?.and_then(|old| old.object_value());
+    let old = only_member(&servers, name)?.and_then(|old| old.object_value());
     match (old, entry) {
         // Keep what the user set next to the command.
         (Some(old), Value::Object(entry)) if old.get("command").is_some() => {
@@ -44,7 +44,7 @@ pub fn with(
 }
 
 fn put(object: &CstObject, name: &str, new_value: &Value) -> Result<(), String> {
-    match only(object, name)? {
+    match only_member(object, name)? {
         Some(old) => old.set_value(input(new_value)),
         None => drop(object.append(name, input(new_value))),
     }
@@ -52,7 +52,7 @@ fn put(object: &CstObject, name: &str, new_value: &Value) -> Result<(), String> 
 }
 
 /// The member with this name. A duplicate is an error, since programs disagree on which one counts.
-fn only(object: &CstObject, name: &str) -> Result<Option<CstObjectProp>, String> {
+fn only_member(object: &CstObject, name: &str) -> Result<Option<CstObjectProp>, String> {
     let mut found = object.properties();
     found.retain(|member| member.decoded_name().as_deref() == Some(name));
     match found.len() {

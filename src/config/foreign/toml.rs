@@ -15,7 +15,7 @@ pub fn with(text: &str, section: &str, name: &str, entry: &Value) -> Result<Stri
     }
     let edited = match &old {
         None => appended(text, section, name, &entry),
-        Some(_) => changed(text, section, name, &entry).ok_or_else(unusual)?,
+        Some(_) => change_table(text, section, name, &entry).ok_or_else(unusual)?,
     };
     let all = meant.entry(section).or_insert_with(|| toml::Table::new().into());
     let all = all.as_table_mut().ok_or_else(unusual)?;
@@ -95,7 +95,7 @@ fn appended(text: &str, section: &str, name: &str, entry: &toml::Value) -> Strin
 }
 
 /// Changes the values of an existing table; `None` if it lacks one of the keys.
-fn changed(text: &str, section: &str, name: &str, entry: &toml::Value) -> Option<String> {
+fn change_table(text: &str, section: &str, name: &str, entry: &toml::Value) -> Option<String> {
     let document = Document::parse(text).ok()?;
     let table = document.as_table().get(section)?.get(name)?;
     let mut pieces = Vec::new();

@@ -61,7 +61,7 @@ pub async fn follow(live: Arc<Live>) {
     loop {
         let now = stamp(live.path().to_path_buf()).await;
         if known.as_ref() != Some(&now) {
-            known = Some(settled(now, || stamp(live.path().to_path_buf())).await);
+            known = Some(wait_until_stable(now, || stamp(live.path().to_path_buf())).await);
             let live = Arc::clone(&live);
             if let Err(error) = spawn_blocking(move || live.check(InvalidFile::Reject)).await {
                 tracing::error!(%error, "checking the settings stopped unexpectedly");
@@ -77,7 +77,10 @@ async fn stamp(path: PathBuf) -> Option<FileStamp> {
 }
 
 /// Waits until two checks in a row, [`QUIET`] apart, are equal, and returns the result.
-async fn settled<S: PartialEq, F: Future<Output = S>>(first: S, check: impl Fn() -> F) -> S {
+async fn wait_until_stable<S: PartialEq, F: Future<Output = S>>(
+    first: S,
+    check: impl Fn() -> F,
+) -> S {
     let until = Instant::now() + PATIENCE;
     let mut last = first;
     loop {
@@ -100,14 +103,14 @@ mod tests {
         let started = Instant::now();
         // Written in pieces for a second and a half, as a slow editor does.
         let size = || async { started.elapsed().as_millis().min(1500) };
-        assert_eq!(settled(0, size).await, 1500);
+        assert_eq!(wait_until_stable(0, size).await, 1500);
         assert_eq!(started.elapsed(), Duration::from_millis(2000));
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_constantly_changing_file_is_read() {
         let started = Instant::now();
-        settled(0, || async { started.elapsed().as_millis() }).await;
+        wait_until_stable(0, || async { started.elapsed().as_millis() }).await;
         assert_eq!(started.elapsed(), PATIENCE);
     }
 

@@ -21,22 +21,22 @@ pub(super) fn real(path: &Path) -> Option<PathBuf> {
 
 pub(super) fn possible() -> Confinement {
     // Without this right moves between folders of the vault would fail.
-    if !knows(|ruleset| ruleset.handle_access(AccessFs::Refer)) {
+    if !kernel_supports(|ruleset| ruleset.handle_access(AccessFs::Refer)) {
         return not_possible(
             "this kernel has no Landlock, or one older than Linux 5.19".to_owned(),
         );
     }
     let lacks = [
         (
-            knows(|ruleset| ruleset.handle_access(AccessFs::Truncate)),
+            kernel_supports(|ruleset| ruleset.handle_access(AccessFs::Truncate)),
             "files elsewhere could be emptied, though not written (Linux 6.2 prevents it)",
         ),
         (
-            knows(|ruleset| ruleset.handle_access(AccessNet::ConnectTcp)),
+            kernel_supports(|ruleset| ruleset.handle_access(AccessNet::ConnectTcp)),
             "connections are not restricted (Linux 6.7 can)",
         ),
         (
-            knows(|ruleset| ruleset.scope(Scope::Signal)),
+            kernel_supports(|ruleset| ruleset.scope(Scope::Signal)),
             "signals to other programs are not restricted (Linux 6.12 can)",
         ),
     ];
@@ -112,7 +112,7 @@ fn narrow(rights: &Rights) -> Result<RulesetStatus, RulesetError> {
     }
     let hidden: Vec<PathBuf> = rights.hidden.iter().filter_map(|path| real(path)).collect();
     let mut readable = rights.readable.clone();
-    around(Path::new("/"), &hidden, &mut readable);
+    allow_around(Path::new("/"), &hidden, &mut readable);
     // Most programs write to these.
     let devices = ["/dev/null", "/dev/zero", "/dev/full"].map(PathBuf::from);
     let readable = readable.iter().map(|path| (path, reads));
@@ -129,7 +129,7 @@ fn narrow(rights: &Rights) -> Result<RulesetStatus, RulesetError> {
 
 /// Adds everything in `folder` except what is hidden, in as few paths as possible: rules can only
 /// allow. Skips links, since a rule would apply to their targets.
-fn around(folder: &Path, hidden: &[PathBuf], readable: &mut Vec<PathBuf>) {
+fn allow_around(folder: &Path, hidden: &[PathBuf], readable: &mut Vec<PathBuf>) {
     if hidden.iter().any(|path| folder.starts_with(path)) {
         return;
     }
@@ -139,13 +139,12 @@ fn around(folder: &Path, hidden: &[PathBuf], readable: &mut Vec<PathBuf>) {
     }
     for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
         if entry.file_type().is_ok_and(|kind| !kind.is_symlink()) {
-            around(&entry.path(), hidden, readable);
+            allow_around(&entry.path(), hidden, readable);
         }
     }
 }
 
-/// Whether the kernel supports a kind of rule.
-fn knows(rule: impl FnOnce(Ruleset) -> Result<Ruleset, RulesetError>) -> bool {
+fn kernel_supports(rule: impl FnOnce(Ruleset) -> Result<Ruleset, RulesetError>) -> bool {
     rule(Ruleset::default().set_compatibility(CompatLevel::HardRequirement)).is_ok()
 }
 

@@ -113,7 +113,7 @@ pub struct Rights {
 /// either.
 ///
 /// # Errors
-/// Why this system cannot do it; then nothing is restricted.
+/// The reason why this system cannot restrict the process; then nothing is restricted.
 pub fn drop_privileges(rights: &Rights) -> Result<(), String> {
     platform::drop_privileges(rights)
 }

@@ -36,22 +36,22 @@ impl Likeness {
         let fresh = &self.knowledge.0.vectors.synced;
         let kept = fresh.table();
         if let Some(own) = kept.of(path).filter(|own| self.is_ready && !own.is_empty()) {
-            return nearest(own, to);
+            return nearest_cosine(own, to);
         }
         drop(kept);
         let read = reading::file(&fresh.vault, path, Stamp::default(), |content| {
             vectors::of(path, content)
         });
-        read.map_or(0.0, |(_, own)| nearest(&own, to))
+        read.map_or(0.0, |(_, own)| nearest_cosine(&own, to))
     }
 }
 
 /// The same for a note with this text.
 pub fn likeness(path: &VaultPath, text: &str, to: &str) -> f64 {
     let content = Content::of(path.borrowed(), text);
-    meaning::of(to).map_or(0.0, |to| nearest(&vectors::of(path, &content), &to))
+    meaning::of(to).map_or(0.0, |to| nearest_cosine(&vectors::of(path, &content), &to))
 }
 
-fn nearest(own: &[Vector], to: &Vector) -> f64 {
+fn nearest_cosine(own: &[Vector], to: &Vector) -> f64 {
     f64::from(own.iter().map(|one| one.cosine(to)).fold(0.0, f32::max).min(1.0))
 }

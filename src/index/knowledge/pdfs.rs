@@ -73,7 +73,7 @@ impl Pdfs {
 }
 
 /// The text of a PDF, compressed; empty if it has none or cannot be read.
-fn packed(bytes: &[u8]) -> Box<[u8]> {
+fn compressed_text(bytes: &[u8]) -> Box<[u8]> {
     let bounds = Bounds { bytes: MOST_TEXT, pages: MOST_PAGES, is_over: &|| false };
     let Ok(read) = pdf::read(bytes, 1, &bounds) else { return Box::default() };
     if read.pages.iter().all(String::is_empty) {
@@ -92,7 +92,7 @@ impl RecordTable for Pdfs {
     }
 
     fn read(vault: &Vault, path: &VaultPath, seen: Stamp) -> Option<Self::Read> {
-        reading::bytes(vault, path, seen, |bytes| bytes.map(packed).unwrap_or_default())
+        reading::bytes(vault, path, seen, |bytes| bytes.map(compressed_text).unwrap_or_default())
     }
 
     fn stamp(pdf: &Pdf) -> (Stamp, bool) {

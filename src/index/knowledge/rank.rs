@@ -150,7 +150,6 @@ impl<'t> Ranking<'t> {
         notes.filter_map(|(number, note)| Some((number, note.as_ref()?)))
     }
 
-    /// Whether a note has any of the words.
     pub fn has_word(&self, note: u32) -> bool {
         self.positions[note as usize] > 0
     }

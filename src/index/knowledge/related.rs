@@ -78,7 +78,7 @@ impl Knowledge {
         }
         let table = self.0.words.synced.table();
         let mut ranking = Ranking::new(&table, scope.view, WEIGHTS);
-        let terms = rarest(&ranking, text);
+        let terms = rarest_terms(&ranking, text);
         let scored = ranking.rank(&terms).into_iter();
         let scored =
             scored.filter_map(|it| Some((it.score, table.notes[it.note as usize].as_ref()?)));
@@ -140,7 +140,7 @@ impl Knowledge {
 }
 
 /// The words of a text that occur in the fewest other notes.
-fn rarest(ranking: &Ranking<'_>, text: &str) -> Vec<Term> {
+fn rarest_terms(ranking: &Ranking<'_>, text: &str) -> Vec<Term> {
     let words: HashSet<String> =
         words::of(text).into_iter().filter(|word| !words::is_stop_word(word)).collect();
     let with = words.into_iter().filter_map(|word| Some((ranking.known(&word)?, word)));

@@ -147,7 +147,6 @@ pub(super) struct Table {
     pub totals: Totals,
     /// How many of the files are notes.
     pub count_of_notes: usize,
-    /// Bytes of all paths.
     path_bytes: usize,
     pub dictionary: Dictionary,
 }
@@ -377,7 +376,7 @@ pub(super) fn of(path: &VaultPath, content: &Content<'_>) -> Read {
     let mut lengths = Vec::new();
     for (place, chunk) in (1u16..).zip(chunks::cut(text, document)) {
         let mut length = 0u16;
-        for part in without(&chunk.range, &images) {
+        for part in subtract_ranges(&chunk.range, &images) {
             let part = counting.count(place, &text[part], BODY, MOST_IN_CHUNK);
             length = length.saturating_add(part);
         }
@@ -426,7 +425,7 @@ fn images(text: &str, document: &Document) -> Vec<Range<usize>> {
 }
 
 /// Subtracts the sorted ranges `holes` from a range.
-fn without(range: &Range<usize>, holes: &[Range<usize>]) -> Vec<Range<usize>> {
+fn subtract_ranges(range: &Range<usize>, holes: &[Range<usize>]) -> Vec<Range<usize>> {
     let first = holes.partition_point(|hole| hole.end <= range.start);
     let mut parts = Vec::new();
     let mut start = range.start;

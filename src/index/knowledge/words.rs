@@ -20,7 +20,6 @@ static STOP_WORDS: LazyLock<HashSet<String>> = LazyLock::new(|| {
     words
 });
 
-/// Whether a normalised word is a stop word.
 pub fn is_stop_word(word: &str) -> bool {
     STOP_WORDS.contains(word)
 }

@@ -316,8 +316,8 @@ impl Search<'_> {
             answer.holders = self.holders(table, &matcher);
             answer.holders.retain(|path| answer.exact.iter().all(|(exact, _)| exact != path));
         }
-        let is_told = answer.exact.len() + answer.holders.len() > 1 || answer.is_one(self.want);
-        if !(is_sure && is_told) {
+        let is_answered = answer.exact.len() + answer.holders.len() > 1 || answer.is_one(self.want);
+        if !(is_sure && is_answered) {
             answer.near = self.near(table, &Ranking::new(matcher, self.context.vault.view()));
         }
         answer
@@ -363,7 +363,7 @@ impl Search<'_> {
 
     /// The suggestions, best first.
     fn near(&self, table: &Table, ranking: &Ranking<'_>) -> Vec<VaultPath> {
-        let folders = above(table, ranking);
+        let folders = shares_of_folders(table, ranking);
         let inside = self.inside(table, &folders);
         let (mut best, mut key) = (Best::default(), String::new());
         let mut compared = vec![false; table.len()];
@@ -421,16 +421,19 @@ impl Search<'_> {
         folders: &'f HashMap<&str, Box<[f64]>>,
     ) -> Vec<(u32, &'f [f64])> {
         let catalogue = self.context.vault.catalogue();
-        let said = table.others().filter_map(|folder| {
-            let is_said = |path: &str| {
-                folders.get(path).filter(|alike| Ranking::is_said(alike)).map(|alike| &**alike)
+        let matches = table.others().filter_map(|folder| {
+            let matched_folder = |path: &str| {
+                folders.get(path).filter(|alike| Ranking::has_matches(alike)).map(|alike| &**alike)
             };
-            let above = folder.path.borrowed().parent().and_then(|above| is_said(above.as_str()));
+            let above =
+                folder.path.borrowed().parent().and_then(|above| matched_folder(above.as_str()));
             // Included with its parent.
-            is_said(folder.path.as_str()).filter(|_| above.is_none()).map(|it| (&folder.path, it))
+            matched_folder(folder.path.as_str())
+                .filter(|_| above.is_none())
+                .map(|it| (&folder.path, it))
         });
         let mut inside = Vec::new();
-        for (folder, alike) in said {
+        for (folder, alike) in matches {
             let entries = catalogue.within(folder).take(MOST_COMPARED);
             let files = entries.filter_map(|entry| table.number(entry.path()));
             inside.extend(files.map(|file| (file, alike)));
@@ -470,7 +473,7 @@ fn keys_of_folders(path: PathRef<'_>) -> Vec<String> {
 }
 
 /// The share of the words that a folder and its parents have, by folder; without folders that have none.
-fn above<'t>(table: &'t Table, ranking: &Ranking<'_>) -> HashMap<&'t str, Box<[f64]>> {
+fn shares_of_folders<'t>(table: &'t Table, ranking: &Ranking<'_>) -> HashMap<&'t str, Box<[f64]>> {
     let mut folders: HashMap<&str, Box<[f64]>> = HashMap::new();
     for folder in table.others().filter(|other| other.kind == Kind::Folder) {
         let parent = folder.path.borrowed().parent().map_or("", PathRef::as_str);
@@ -527,15 +530,15 @@ mod tests {
         let names = Names::new(vault.clone(), &Feed::new(vault.clone()));
         let cancel = Cancel::default();
         let now = chrono::Utc::now().fixed_offset();
-        let resolve_in = |names: &Names, said: &str| {
+        let resolve_in = |names: &Names, name: &str| {
             let context = NameContext { vault: &vault, now, cancel: &cancel };
-            match names.resolve(context, said, Want::File) {
+            match names.resolve(context, name, Want::File) {
                 Ok(found) => found.path.to_string(),
                 Err(VaultError::NotFound { near, .. }) => format!("near {near:?}"),
                 Err(other) => other.to_string(),
             }
         };
-        let resolve = |said: &str| resolve_in(&names, said);
+        let resolve = |name: &str| resolve_in(&names, name);
         names.0.set_first(true);
         assert_eq!(resolve("kettle"), r#"near [VaultPath("a/Kettle.md")]"#);
         assert_eq!(resolve("the kettle"), "near []");

@@ -50,7 +50,7 @@ pub(super) struct Matcher<'a> {
     alike: HashMap<u32, Box<[f64]>>,
     /// A requested word that is two words of the table: its position and the two words.
     compounds: Vec<(usize, u32, u32)>,
-    said: Vec<QueryWord>,
+    requested: Vec<QueryWord>,
     /// Each requested word joined with the next, since a name may have them as one: `foot notes`.
     pairs: Vec<QueryWord>,
 }
@@ -58,11 +58,11 @@ pub(super) struct Matcher<'a> {
 impl<'a> Matcher<'a> {
     /// Finds the related words of the table.
     pub fn new(asked: &'a NameQuery, table: &'a Table) -> Self {
-        let said = asked.words.iter().map(|word| QueryWord::new(word.clone())).collect();
+        let requested = asked.words.iter().map(|word| QueryWord::new(word.clone())).collect();
         let pairs = asked.words.windows(2).map(|pair| QueryWord::new(pair.concat())).collect();
         let (alike, compounds) = (HashMap::new(), Vec::new());
-        let mut matcher = Self { asked, table, alike, compounds, said, pairs };
-        let forms = matcher.said.iter().chain(&matcher.pairs).flat_map(QueryWord::forms);
+        let mut matcher = Self { asked, table, alike, compounds, requested, pairs };
+        let forms = matcher.requested.iter().chain(&matcher.pairs).flat_map(QueryWord::forms);
         let known: Vec<u32> = forms.filter_map(|form| table.words.number(&form)).collect();
         known.into_iter().for_each(|word| matcher.add_if_similar(word));
         matcher.find_compounds();
@@ -73,14 +73,17 @@ impl<'a> Matcher<'a> {
     fn add_if_similar(&mut self, number: u32) {
         let word = self.table.words.get(number);
         let mut alike = [0.0; MOST_WORDS];
-        alike.iter_mut().zip(&self.said).for_each(|(alike, said)| *alike = said.alike(word));
+        alike
+            .iter_mut()
+            .zip(&self.requested)
+            .for_each(|(alike, requested)| *alike = requested.alike(word));
         for (at, pair) in self.pairs.iter().enumerate() {
             let as_one = pair.alike_as_a_whole(word);
             if as_one >= LEAST_ALIKE_AS_ONE {
                 alike[at..at + 2].iter_mut().for_each(|alike| *alike = alike.max(as_one));
             }
         }
-        let alike = &alike[..self.said.len()];
+        let alike = &alike[..self.requested.len()];
         if alike.iter().any(|alike| *alike > 0.0) {
             self.alike.insert(number, alike.into());
         }
@@ -89,9 +92,9 @@ impl<'a> Matcher<'a> {
     fn find_compounds(&mut self) {
         let words = &self.table.words;
         let concerns = || vec![0.0; self.asked.words.len()].into();
-        for (at, said) in self.asked.words.iter().enumerate() {
-            let cuts = (1..said.len()).filter(|cut| said.is_char_boundary(*cut));
-            for (first, second) in cuts.map(|cut| said.split_at(cut)) {
+        for (at, requested) in self.asked.words.iter().enumerate() {
+            let cuts = (1..requested.len()).filter(|cut| requested.is_char_boundary(*cut));
+            for (first, second) in cuts.map(|cut| requested.split_at(cut)) {
                 if let (Some(first), Some(second)) = (words.number(first), words.number(second)) {
                     self.compounds.push((at, first, second));
                     self.alike.entry(first).or_insert_with(concerns);
@@ -103,7 +106,7 @@ impl<'a> Matcher<'a> {
     /// The words of the table that match the requested word `at`, alone or with its neighbour.
     fn saying(&self, at: usize) -> impl Iterator<Item = u32> {
         let same = self.alike.iter().filter(move |(_, alike)| alike[at] >= SAME);
-        let compounds = self.compounds.iter().filter(move |(said, ..)| *said == at);
+        let compounds = self.compounds.iter().filter(move |(requested, ..)| *requested == at);
         same.map(|(word, _)| *word).chain(compounds.map(|(_, first, _)| *first))
     }
 
@@ -129,7 +132,7 @@ impl<'a> Matcher<'a> {
     /// Whether a label contains all requested words, with the numbers of a version or date in order.
     pub fn holds_all(&self, label: Label<'_>) -> bool {
         let best = self.best(label, |_, _| ());
-        let is = |word: &u32, said: &String| *self.table.words.get(*word).text == **said;
+        let is = |word: &u32, requested: &String| *self.table.words.get(*word).text == **requested;
         let stands_there = |run: &Vec<String>| {
             label.words.windows(run.len()).any(|words| words.iter().zip(run).all(|(a, b)| is(a, b)))
         };
@@ -149,13 +152,13 @@ impl<'a> Matcher<'a> {
                     most = most.max(*alike);
                 }
             }
-            for (said, first, second) in &self.compounds {
+            for (requested, first, second) in &self.compounds {
                 let (before, after) =
                     (at.checked_sub(1).map(|at| label.words[at]), label.words.get(at + 1));
                 if (word == first && after == Some(second))
                     || (word == second && before == Some(*first))
                 {
-                    (best[*said], most) = (1.0, 1.0);
+                    (best[*requested], most) = (1.0, 1.0);
                 }
             }
             covered(*word, most);
@@ -171,8 +174,7 @@ pub(super) struct Ranking<'a> {
     part: Option<(Vec<bool>, Vec<u32>)>,
     /// The number of visible files.
     total: usize,
-    /// The weight of each requested word.
-    said_weights: Vec<f64>,
+    requested_weights: Vec<f64>,
     name: Likeness,
     name_letters: u64,
     bag: Bag,
@@ -204,7 +206,7 @@ impl<'a> Ranking<'a> {
             matcher,
             part,
             total,
-            said_weights: Vec::new(),
+            requested_weights: Vec::new(),
             name: Likeness::of(&asked.name),
             name_letters: letters(&asked.name),
             bag: Bag::of(&asked.name),
@@ -214,7 +216,7 @@ impl<'a> Ranking<'a> {
             let count = table.words.number(word).map_or(0, |number| ranking.count(number));
             ranking.weight(word, spoken::is_filler(word), count)
         };
-        ranking.said_weights = asked.words.iter().map(weight).collect();
+        ranking.requested_weights = asked.words.iter().map(weight).collect();
         ranking
     }
 
@@ -247,23 +249,24 @@ impl<'a> Ranking<'a> {
     /// match.
     pub fn folder(&self, folder: &NameEntry, above: Option<&[f64]>) -> Option<Box<[f64]>> {
         let words = folder.labels.iter().flat_map(|label| label.words);
-        let mut heard = words.filter_map(|word| self.matcher.alike.get(word)).peekable();
-        if heard.peek().is_none() {
+        let mut matched = words.filter_map(|word| self.matcher.alike.get(word)).peekable();
+        if matched.peek().is_none() {
             return above.map(Box::from);
         }
-        let said = &self.matcher.asked.words;
-        let mut best: Box<[f64]> = above.map_or_else(|| vec![0.0; said.len()].into(), Box::from);
-        for alike in heard {
+        let requested = &self.matcher.asked.words;
+        let mut best: Box<[f64]> =
+            above.map_or_else(|| vec![0.0; requested.len()].into(), Box::from);
+        for alike in matched {
             best.iter_mut().zip(alike).for_each(|(best, alike)| *best = best.max(*alike));
         }
         // "the first note" does not request the folder "Release notes".
-        let fillers = best.iter_mut().zip(said).filter(|(_, word)| spoken::is_filler(word));
+        let fillers = best.iter_mut().zip(requested).filter(|(_, word)| spoken::is_filler(word));
         fillers.for_each(|(best, _)| *best = 0.0);
         Some(best)
     }
 
     /// Whether a requested word is a word of the folder.
-    pub fn is_said(folder: &[f64]) -> bool {
+    pub fn has_matches(folder: &[f64]) -> bool {
         folder.iter().any(|alike| *alike >= SAME)
     }
 
@@ -273,12 +276,12 @@ impl<'a> Ranking<'a> {
         let Matcher { table, alike, compounds, .. } = &self.matcher;
         let mut file_score = vec![0.0_f64; table.len()];
         let worth = |alike: &[f64]| {
-            let weights = self.said_weights.iter().zip(alike);
+            let weights = self.requested_weights.iter().zip(alike);
             weights.map(|(weight, alike)| weight * alike).fold(0.0, f64::max)
         };
         for (word, alike) in alike {
             let whole = compounds.iter().filter(|(_, first, _)| first == word);
-            let weights = whole.map(|(said, ..)| self.said_weights[*said]);
+            let weights = whole.map(|(requested, ..)| self.requested_weights[*requested]);
             let worth = weights.fold(worth(alike), f64::max);
             let files = &table.words.get(*word).files;
             files.iter().for_each(|file| file_score[*file as usize] += worth);
@@ -309,7 +312,7 @@ impl<'a> Ranking<'a> {
                 Origin::Alias => (0.99, self.by_letters(label, LEAST_ALIKE, key)),
                 Origin::Heading => (0.8, 0.0),
             };
-            let concerned = Self::is_said(folder)
+            let concerned = Self::has_matches(folder)
                 || label.words.iter().any(|word| self.matcher.alike.contains_key(word));
             let by_words = if concerned { self.by_words(label, folder) } else { 0.0 };
             (by_words.max(by_letters) + BOTH * by_words.min(by_letters)) * of_origin
@@ -362,12 +365,12 @@ impl<'a> Ranking<'a> {
             all += weight;
         });
         let (mut found, mut sought) = (0.0, 0.0);
-        for (at, weight) in self.said_weights.iter().enumerate() {
+        for (at, weight) in self.requested_weights.iter().enumerate() {
             found += weight * best[at].max(folder.get(at).copied().unwrap_or(0.0) * FOLDER);
             sought += weight;
         }
         let alike = &self.matcher.alike;
-        let pairs = self.said_weights.len().saturating_sub(1);
+        let pairs = self.requested_weights.len().saturating_sub(1);
         let in_order = (0..pairs).filter(|at| {
             let is = |word: &u32, at: usize| alike.get(word).is_some_and(|it| it[at] >= SAME);
             best[*at] >= SAME

@@ -41,9 +41,9 @@ pub(super) struct Labels(pub Box<[u32]>);
 impl Labels {
     fn new(called: Vec<(Origin, Vec<String>)>, words: &mut Words) -> Self {
         let mut labels = Vec::new();
-        for (origin, said) in called {
-            labels.push((said.len() as u32) << 2 | origin as u32);
-            labels.extend(said.iter().map(|word| words.add(word)));
+        for (origin, label_words) in called {
+            labels.push((label_words.len() as u32) << 2 | origin as u32);
+            labels.extend(label_words.iter().map(|word| words.add(word)));
         }
         Self(labels.into())
     }

@@ -134,7 +134,6 @@ impl Values {
     }
 }
 
-/// Heap memory of a value in bytes.
 fn heap_bytes(value: &Typed) -> usize {
     // A shared text has two reference counts.
     let text = |text: &Text| 16 + text.len();

@@ -62,9 +62,6 @@ impl Properties {
 
     /// An updated snapshot of the vault in the view of `vault`; the first one reads every note.
     /// `links` is the graph of the same vault; it is updated at its first use.
-    ///
-    /// # Errors
-    /// [`Cancelled`]; what was read so far stays.
     pub fn moment<'a>(
         &self,
         vault: &'a Vault,

@@ -111,7 +111,6 @@ impl<'a> Moment<'a> {
         Some(Gaps { count, first })
     }
 
-    /// The file at this resolved path.
     pub fn file(&self, path: &VaultPath) -> Option<FileId> {
         self.at(path.as_str())
     }

@@ -24,7 +24,7 @@ pub(super) fn count(matcher: &impl Matcher, text: &[u8], mode: Mode) -> Option<C
     let mut counted = Counted::default();
     let mut rest = text;
     while !rest.is_empty() {
-        match next(matcher, rest) {
+        match next_line(matcher, rest) {
             Ok(Some((is_match, end))) => {
                 counted.lines += u64::from(is_match);
                 if counted.lines > 0 && mode == Mode::FilesWithMatches {
@@ -43,7 +43,7 @@ pub(super) fn count(matcher: &impl Matcher, text: &[u8], mode: Mode) -> Option<C
 }
 
 /// The next line that may match: whether it does, and its end.
-fn next<M: Matcher>(matcher: &M, text: &[u8]) -> Result<Option<(bool, usize)>, M::Error> {
+fn next_line<M: Matcher>(matcher: &M, text: &[u8]) -> Result<Option<(bool, usize)>, M::Error> {
     let Some(candidate) = matcher.find_candidate_line(text)? else { return Ok(None) };
     let (LineMatchKind::Confirmed(at) | LineMatchKind::Candidate(at)) = candidate;
     let end = memchr::memchr(b'\n', &text[at..]).map_or(text.len(), |newline| at + newline);

@@ -260,7 +260,8 @@ impl Gather<'_> {
         // Most lines are short and shown whole.
         let whole =
             if is_match && !self.pattern.begins_at_characters() { None } else { short_line(bytes) };
-        let text = whole.map_or_else(|| shown(bytes, self.place(bytes, is_match)), str::to_owned);
+        let text =
+            whole.map_or_else(|| shown_line(bytes, self.place(bytes, is_match)), str::to_owned);
         if let Some(excerpt) = self.excerpt(number, is_match) {
             excerpt.lines.push(Line { number, text, is_match });
         }
@@ -312,7 +313,7 @@ fn short_line(line: &[u8]) -> Option<&str> {
 }
 
 /// The line as text: decoded, without its line end, cut around `place` if it is long.
-fn shown(bytes: &[u8], place: usize) -> String {
+fn shown_line(bytes: &[u8], place: usize) -> String {
     let end = without_end(bytes);
     // Decode only what could be shown: the line may have megabytes.
     let from = place.saturating_sub(SHOWN_CHARACTERS * 4).min(end.len());

@@ -25,7 +25,7 @@ fn a_line_that_fits_is_shown_as_if_it_were_cut() {
     for line in ["", "a\r\n", "ü needle ü\n", &"ü".repeat(150), &"x".repeat(300)] {
         let whole = short_line(line.as_bytes()).expect("short and sound");
         for (place, _) in line.trim_end().char_indices() {
-            assert_eq!(shown(line.as_bytes(), place), whole);
+            assert_eq!(shown_line(line.as_bytes(), place), whole);
         }
     }
     assert_eq!(short_line("x".repeat(301).as_bytes()), None);
@@ -132,13 +132,13 @@ proptest! {
 
 #[test]
 fn long_lines_are_cut_around_the_match() {
-    assert_eq!(shown("short ü\r\n".as_bytes(), 3), "short ü");
+    assert_eq!(shown_line("short ü\r\n".as_bytes(), 3), "short ü");
     let line = format!("{}NEEDLE{}", "a".repeat(1000), "b".repeat(1000));
-    let cut = shown(line.as_bytes(), 1000);
+    let cut = shown_line(line.as_bytes(), 1000);
     assert!(cut.contains("aNEEDLEb") && cut.starts_with('…') && cut.ends_with('…'), "{cut}");
     assert!(cut.chars().count() <= SHOWN_CHARACTERS + 2);
     let end = format!("{}END", "ü".repeat(1000));
-    let cut = shown(end.as_bytes(), 2000);
+    let cut = shown_line(end.as_bytes(), 2000);
     assert!(cut.starts_with('…') && cut.ends_with("END"), "{cut}");
 }
 

@@ -293,7 +293,7 @@ impl<'q> Filter<'q> {
             && !entry.unnameable
             && entry.path().is_within(self.folder)
             && match &self.glob {
-                Some(glob) => glob.matches(below(entry.key(), &self.folder_key)),
+                Some(glob) => glob.matches(key_below(entry.key(), &self.folder_key)),
                 None => entry.path().is_note(),
             }
     }
@@ -312,6 +312,6 @@ pub(super) fn candidates(vault: &Vault, query: &Query) -> Vec<VaultPath> {
 }
 
 /// The part of a fold key below a folder's.
-fn below<'a>(key: &'a str, folder: &str) -> &'a str {
+fn key_below<'a>(key: &'a str, folder: &str) -> &'a str {
     key.strip_prefix(folder).unwrap_or(key).trim_start_matches('/')
 }

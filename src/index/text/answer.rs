@@ -56,7 +56,7 @@ pub(super) fn search(
         return Ok(search::read_all(vault, &search));
     }
     if !nonblocking::is_active() {
-        inner.changes.settle(|| known(inner), || limit.reached());
+        inner.changes.settle(|| indexed_notes(inner), || limit.reached());
         inner.catch_up();
     }
     Ok(answer(inner, vault, &search))
@@ -66,7 +66,7 @@ pub(super) fn search(
 fn is_answered_alone(inner: &SharedText, query: &Query) -> bool {
     inner.vault.settle();
     !nonblocking::is_aborted()
-        && inner.vault.is_told_of_changes()
+        && inner.vault.is_watched()
         && inner.is_idle()
         && inner.patterns.is_quick(&query.pattern, query.ignore_case)
 }
@@ -116,8 +116,7 @@ impl Drop for ActiveSearch<'_> {
     }
 }
 
-/// The indexed notes with their stamps.
-fn known(inner: &SharedText) -> Vec<(VaultPath, Stamp)> {
+fn indexed_notes(inner: &SharedText) -> Vec<(VaultPath, Stamp)> {
     inner.catch_up();
     read(&inner.table).notes().map(|(_, note)| (note.path.to_path(), note.stamp)).collect()
 }

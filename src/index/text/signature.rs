@@ -374,19 +374,21 @@ mod tests {
 
     #[test]
     fn four_adjacent_letters_have_a_bit() {
-        let told = |text: &str, four: &str| {
+        let has_four = |text: &str, four: &str| {
             let four = letters(four).into_iter().fold(0, |four, letter| four << 6 ^ letter);
             has(text, bit_of_four(four & 0xff_ffff))
         };
-        assert!(told("word", "word") && told("a passWORD: 1", "word"));
-        assert!(told("a word", " Wor") && !told("a-word", " wor"));
+        assert!(has_four("word", "word") && has_four("a passWORD: 1", "word"));
+        assert!(has_four("a word", " Wor") && !has_four("a-word", " wor"));
         for apart in ["wor d", "w ord", "wo\nrd", "w0rd", "woréd", "wor", ""] {
-            assert!(!told(apart, "word"), "{apart:?}");
+            assert!(!has_four(apart, "word"), "{apart:?}");
         }
         for none in ["wo-d", "wor ", "-wor", "猫wor", "w rd"] {
-            assert!(!told(none, none), "{none:?}");
+            assert!(!has_four(none, none), "{none:?}");
         }
-        assert!(told("Высота", "СОТА") && told("un café", "café") && told("un été", " été"));
+        assert!(
+            has_four("Высота", "СОТА") && has_four("un café", "café") && has_four("un été", " été")
+        );
     }
 
     #[test]

@@ -16,7 +16,6 @@ use rayon::prelude::*;
 
 use super::columns::{Mask, ROWS, Rows, Slot};
 
-/// Size of a block in bytes.
 pub(super) const BLOCK_BYTES: usize = ROWS * size_of::<Mask>();
 
 /// Loads the blocks in these slots of the file; `None` for a damaged or missing one. Uses all cores to read

@@ -206,8 +206,8 @@ impl PatternPart {
             None => self,
             Some(all) => Self {
                 alphabet: self.alphabet,
-                starts: starts(all.clone(), KNOWN),
-                ends: ends(all.clone(), KNOWN),
+                starts: cut_to_starts(all.clone(), KNOWN),
+                ends: cut_to_ends(all.clone(), KNOWN),
                 plan: self.alphabet.of_strings(all),
                 all: None,
             },
@@ -226,11 +226,11 @@ impl PatternPart {
         let there = next.all.as_ref().unwrap_or(&next.starts);
         let seam = product(here, there);
         let first = match &self.all {
-            Some(_) => starts(seam.clone().unwrap_or_else(|| here.clone()), KNOWN),
+            Some(_) => cut_to_starts(seam.clone().unwrap_or_else(|| here.clone()), KNOWN),
             None => self.starts.clone(),
         };
         let last = match &next.all {
-            Some(_) => ends(seam.clone().unwrap_or_else(|| there.clone()), KNOWN),
+            Some(_) => cut_to_ends(seam.clone().unwrap_or_else(|| there.clone()), KNOWN),
             None => next.ends.clone(),
         };
         let plan = match seam {
@@ -239,8 +239,12 @@ impl PatternPart {
             None => {
                 let (here, there) = (self.given_up(), next.given_up());
                 // With shorter strings there may be few enough.
-                let shorter =
-                    || product(&ends(here.ends.clone(), 2), &starts(there.starts.clone(), 2));
+                let shorter = || {
+                    product(
+                        &cut_to_ends(here.ends.clone(), 2),
+                        &cut_to_starts(there.starts.clone(), 2),
+                    )
+                };
                 let seam = product(&here.ends, &there.starts).or_else(shorter);
                 let seam = seam.map_or(Plan::All, |seam| alphabet.of_strings(&seam));
                 and(vec![here.plan, there.plan, seam])
@@ -261,8 +265,11 @@ impl PatternPart {
         Self {
             alphabet,
             all: None,
-            starts: starts(parts.iter().flat_map(|part| part.starts.clone()).collect(), KNOWN),
-            ends: ends(parts.iter().flat_map(|part| part.ends.clone()).collect(), KNOWN),
+            starts: cut_to_starts(
+                parts.iter().flat_map(|part| part.starts.clone()).collect(),
+                KNOWN,
+            ),
+            ends: cut_to_ends(parts.iter().flat_map(|part| part.ends.clone()).collect(), KNOWN),
             plan: or(parts.into_iter().map(|part| part.plan).collect()),
         }
     }
@@ -278,18 +285,22 @@ fn product(here: &[Letters], there: &[Letters]) -> Option<Vec<Letters>> {
 }
 
 /// At most the first `most` letters of each, fewer if those are too many strings.
-fn starts(strings: Vec<Letters>, most: usize) -> Vec<Letters> {
-    cut(strings, most, |string, length| string.truncate(length))
+fn cut_to_starts(strings: Vec<Letters>, most: usize) -> Vec<Letters> {
+    cut_letters(strings, most, |string, length| string.truncate(length))
 }
 
 /// At most the last `most` letters of each.
-fn ends(strings: Vec<Letters>, most: usize) -> Vec<Letters> {
+fn cut_to_ends(strings: Vec<Letters>, most: usize) -> Vec<Letters> {
     let to =
         |string: &mut Letters, length| drop(string.drain(..string.len().saturating_sub(length)));
-    cut(strings, most, to)
+    cut_letters(strings, most, to)
 }
 
-fn cut(mut strings: Vec<Letters>, most: usize, to: impl Fn(&mut Letters, usize)) -> Vec<Letters> {
+fn cut_letters(
+    mut strings: Vec<Letters>,
+    most: usize,
+    to: impl Fn(&mut Letters, usize),
+) -> Vec<Letters> {
     for length in (0..=most).rev() {
         strings.iter_mut().for_each(|string| to(string, length));
         strings.sort_unstable();

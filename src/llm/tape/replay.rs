@@ -78,7 +78,8 @@ impl Replay {
         for entry in std::fs::read_dir(folder).map_err(failed)? {
             let path = entry.map_err(failed)?.path();
             if path.extension().is_some_and(|extension| extension == "json") {
-                let Request { system, tools, with_tools, messages, .. } = read(&path)?.request;
+                let Request { system, tools, with_tools, messages, .. } =
+                    read_recording(&path)?.request;
                 let fingerprint =
                     Fingerprint::of(&system, !tools.is_empty(), with_tools, &messages);
                 remaining.push(RecordedRequest { path, fingerprint });
@@ -116,10 +117,10 @@ impl Provider for Player {
             with_tools,
             &request.messages,
         );
-        let recorded = match self.0.take(&fingerprint).map(|path| read(&path)) {
+        let recorded = match self.0.take(&fingerprint).map(|path| read_recording(&path)) {
             Some(Ok(recorded)) => recorded,
-            Some(Err(error)) => return failed(&error.to_string()),
-            None => return failed("the recording has no more requests"),
+            Some(Err(error)) => return failed_stream(&error.to_string()),
+            None => return failed_stream("the recording has no more requests"),
         };
         Box::pin(stream::iter(items(recorded)))
     }
@@ -141,7 +142,7 @@ fn items(recorded: Recorded) -> Vec<Result<Item, LlmError>> {
         items.extend(read_exchange(&exchange));
     }
     if items.is_empty() {
-        items.push(Err(failed.unwrap_or_else(dropped)));
+        items.push(Err(failed.unwrap_or_else(dropped_connection)));
     }
     items
 }
@@ -151,7 +152,7 @@ fn item(what: StepKind) -> Result<Item, LlmError> {
         StepKind::Event(event) => Ok(Item::Event(event)),
         StepKind::Done(turn) => Ok(Item::Done(turn)),
         StepKind::Failed(error) => Err(*error),
-        StepKind::Dropped => Err(dropped()),
+        StepKind::Dropped => Err(dropped_connection()),
     }
 }
 
@@ -170,10 +171,12 @@ fn read_into(exchange: &Exchange, items: &mut Vec<Result<Item, LlmError>>) -> Re
         End::Broke(error) => Some((**error).clone()),
         End::Whole | End::Dropped => None,
     };
-    let Some(answered) = &exchange.answered else { return Err(broke.unwrap_or_else(dropped)) };
+    let Some(answered) = &exchange.answered else {
+        return Err(broke.unwrap_or_else(dropped_connection));
+    };
     let headers = header_map(answered);
     if (300..400).contains(&answered.status) {
-        return Err(broke.unwrap_or_else(dropped));
+        return Err(broke.unwrap_or_else(dropped_connection));
     }
     let head = http::head(answered.status, &headers);
     let form = http::body_form(exchange.origin.wire, answered.status, &headers);
@@ -206,7 +209,7 @@ fn read_into(exchange: &Exchange, items: &mut Vec<Result<Item, LlmError>>) -> Re
     let cut_short = match (finished, broke, &exchange.end) {
         (true, ..) => None,
         (_, Some(error), _) if is_of_transport(error.kind) => Some(error),
-        (_, _, End::Dropped) => Some(dropped()),
+        (_, _, End::Dropped) => Some(dropped_connection()),
         _ => None,
     };
     if let Some(error) = cut_short {
@@ -236,16 +239,16 @@ fn is_of_transport(kind: ErrorKind) -> bool {
     matches!(kind, ErrorKind::Network | ErrorKind::Timeout | ErrorKind::TooLarge)
 }
 
-fn dropped() -> LlmError {
+fn dropped_connection() -> LlmError {
     LlmError::new(ErrorKind::Truncated, "the recorded call was cancelled here")
 }
 
-fn failed(why: &str) -> TurnStream {
+fn failed_stream(why: &str) -> TurnStream {
     let error = LlmError::new(ErrorKind::NotFound, why);
     Box::pin(stream::iter([Err(error)]))
 }
 
-fn read(path: &Path) -> Result<Recorded, TapeError> {
+fn read_recording(path: &Path) -> Result<Recorded, TapeError> {
     let text = std::fs::read(path).map_err(|source| TapeError::Io {
         doing: "read",
         path: path.to_owned(),

@@ -256,9 +256,11 @@ impl Decoder for GeminiDecoder {
                 "MISSING_THOUGHT_SIGNATURE",
             ];
             if spoilt.contains(&reason.as_str()) {
-                let said = candidate.finish_message.unwrap_or_default();
-                let mut error =
-                    LlmError::new(ErrorKind::Protocol, format!("the model erred: {reason} {said}"));
+                let message = candidate.finish_message.unwrap_or_default();
+                let mut error = LlmError::new(
+                    ErrorKind::Protocol,
+                    format!("the model erred: {reason} {message}"),
+                );
                 error.detail.code = Some(reason);
                 return Err(error);
             }

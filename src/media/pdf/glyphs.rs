@@ -34,7 +34,7 @@ pub(super) fn texts(document: &Document, font: &Dictionary) -> BTreeMap<u8, Stri
         Some(list) => list.get_deref(b"BaseEncoding", document).ok(),
         None => encoding,
     };
-    let mut texts = named(document, base);
+    let mut texts = texts_of_encoding(document, base);
     if base.is_none() {
         texts.extend(built_in(document, font));
     }
@@ -58,7 +58,7 @@ pub(super) fn texts(document: &Document, font: &Dictionary) -> BTreeMap<u8, Stri
 }
 
 /// The texts of a named encoding; without a name, of Adobe's standard encoding.
-fn named(document: &Document, encoding: Option<&Object>) -> BTreeMap<u8, String> {
+fn texts_of_encoding(document: &Document, encoding: Option<&Object>) -> BTreeMap<u8, String> {
     let mut font = dictionary! { "Type" => "Font" };
     if let Some(encoding) = encoding {
         font.set("Encoding", encoding.clone());
@@ -106,12 +106,12 @@ fn text(document: &Document, name: &[u8]) -> Option<String> {
         let digits = digits.or_else(|| part.strip_prefix('u').filter(|it| it.len() >= 4))?;
         Some(char::from_u32(u32::from_str_radix(digits, 16).ok()?)?.to_string())
     };
-    let part = |part: &str| listed(document, part).or_else(|| number(part));
+    let part = |part: &str| text_of_glyph(document, part).or_else(|| number(part));
     part(name).or_else(|| name.split('_').map(part).collect())
 }
 
 /// The text of a glyph in the crate's list, which is accessible only through a font.
-fn listed(document: &Document, name: &str) -> Option<String> {
+fn text_of_glyph(document: &Document, name: &str) -> Option<String> {
     let differences = vec![0.into(), name.into()];
     let encoding = dictionary! { "Differences" => differences };
     let font = dictionary! { "Type" => "Font", "Encoding" => encoding };

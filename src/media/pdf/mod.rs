@@ -144,7 +144,7 @@ fn open(bytes: &[u8]) -> Result<Document, BadPdf> {
     let load = |force_reconstruct| {
         LEFT.set(MAX_OBJECTS);
         let options = LoadOptions {
-            filter: Some(bounded),
+            filter: Some(skip_large),
             max_decompressed_size: Some(limit),
             force_reconstruct,
             ..LoadOptions::default()
@@ -165,7 +165,7 @@ fn open(bytes: &[u8]) -> Result<Document, BadPdf> {
 }
 
 /// Skips images, the largest part of many files, and everything once the limit is reached.
-fn bounded(id: ObjectId, object: &mut Object) -> Option<(ObjectId, Object)> {
+fn skip_large(id: ObjectId, object: &mut Object) -> Option<(ObjectId, Object)> {
     let is_image = |object: &Object| {
         let kind = object.as_stream().ok().and_then(|stream| stream.dict.get(b"Subtype").ok());
         kind.and_then(|kind| kind.as_name().ok()) == Some(b"Image")

@@ -12,7 +12,6 @@ use super::font::Font;
 pub(super) const MAX_CONTENT: usize = 16 << 20;
 /// The most work for a page: an operation is 1.
 const MAX_WORK: usize = 2_000_000;
-/// The work to open a font.
 const FONT_WORK: usize = 20_000;
 /// This many bytes of a form's program count as one operation.
 const BYTES_OF_WORK: usize = 8;
@@ -97,7 +96,7 @@ impl<'a> Painter<'a> {
     /// The text of a page; a page that cannot be read has none.
     ///
     /// # Errors
-    /// Its program is too large.
+    /// The page's program is too large.
     pub fn page(&mut self, id: ObjectId) -> Result<String, Error> {
         let document = self.document;
         self.text.clear();

@@ -40,7 +40,7 @@ pub(super) fn replace(
         return Err(EditError::Several { lines, count });
     }
 
-    let (head, tail) = shared(&old, &new);
+    let (head, tail) = shared_ends(&old, &new);
     let middle = &new[head..new.len() - tail];
     let count = if all { plain.text.matches(&*old).count() } else { 1 };
     // Each newline can take a second byte.
@@ -136,7 +136,7 @@ fn overlapping(text: &str, old: &str, first: usize) -> Vec<usize> {
 }
 
 /// The bytes of the common beginning and end, in whole characters.
-fn shared(old: &str, new: &str) -> (usize, usize) {
+fn shared_ends(old: &str, new: &str) -> (usize, usize) {
     let head: usize =
         old.chars().zip(new.chars()).take_while(|(a, b)| a == b).map(|(c, _)| c.len_utf8()).sum();
     let tail = old[head..]

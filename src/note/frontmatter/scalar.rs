@@ -46,7 +46,7 @@ pub fn spell(value: &Value, style: Style, place: ScalarContext) -> String {
         Value::Null if place == ScalarContext::Block => String::new(),
         Value::Array(items) => {
             let items: Vec<String> =
-                items.iter().map(|item| spell(item, style, within(place))).collect();
+                items.iter().map(|item| spell(item, style, item_context(place))).collect();
             format!("[{}]", items.join(", "))
         }
         other => other.to_string(),
@@ -54,7 +54,7 @@ pub fn spell(value: &Value, style: Style, place: ScalarContext) -> String {
 }
 
 /// The context of an item of a one-line list.
-fn within(place: ScalarContext) -> ScalarContext {
+fn item_context(place: ScalarContext) -> ScalarContext {
     if place == ScalarContext::Json { ScalarContext::Json } else { ScalarContext::Flow }
 }
 

@@ -51,7 +51,6 @@ impl Wild {
         }
     }
 
-    /// Whether a folded name matches.
     pub fn matches(&self, name: &str) -> bool {
         let (mut at, mut rest) = (0, name);
         let mut retry: Option<(usize, &str)> = None;

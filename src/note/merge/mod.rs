@@ -74,7 +74,8 @@ pub fn reverted_except_links(done: &[u8], before: &[u8], now: &[u8]) -> Option<V
     }
     // A link that is elsewhere on the other side may have been moved: two files can have one name.
     let may_lead_elsewhere = |link: &str, part: &str| {
-        link != part && (named(link) != named(part) || had.contains(&link) || was.contains(&part))
+        link != part
+            && (file_name(link) != file_name(part) || had.contains(&link) || was.contains(&part))
     };
     // Link by link, since only the order identifies them.
     let (mut since, mut joined) = (was.iter().zip(is), String::new());
@@ -90,8 +91,7 @@ pub fn reverted_except_links(done: &[u8], before: &[u8], now: &[u8]) -> Option<V
     Some(joined.into_bytes())
 }
 
-/// The name of a link's file.
-fn named(link: &str) -> &str {
+fn file_name(link: &str) -> &str {
     let target = match (link.strip_prefix("[["), link.split_once("](")) {
         (Some(wikilink), _) => wikilink.split(['|', '#', ']']).next(),
         (None, Some((_, target))) => target

@@ -90,12 +90,12 @@ pub fn rewrite_note(text: &str, decide: Decide<'_>) -> Rewritten {
     if edits.is_empty() {
         return rewritten;
     }
-    if !holds(text, &links, &edits, &wanted) {
+    if !has_wanted_links(text, &links, &edits, &wanted) {
         // Names with backticks, for example, can change the meaning of the text around them.
         let (mut accepted, tried) = (Vec::new(), edits.len() <= MAX_TRIED);
         for edit in edits {
             accepted.push(edit);
-            if !tried || !holds(text, &links, &accepted, &wanted) {
+            if !tried || !has_wanted_links(text, &links, &accepted, &wanted) {
                 let (number, _) = accepted.pop().expect("just pushed");
                 let link = &links[number];
                 rewritten.stuck.push((link.line, link.linkpath(text).into_owned()));
@@ -123,7 +123,7 @@ pub fn replaced(text: &str, edits: &[Replacement]) -> String {
 }
 
 /// Whether the edited text has the same links in order, with new paths for the edited ones.
-fn holds(
+fn has_wanted_links(
     text: &str,
     links: &[Link],
     edits: &[(usize, Vec<Replacement>)],

@@ -10,23 +10,23 @@ use crate::note::markdown::{self, ahead};
 /// The edits that change the path of `link` to `path`, and its display text if the goal says so.
 /// `None` if the link's syntax cannot express it.
 pub(super) fn edits(text: &str, link: &Link, path: &str, goal: &Goal) -> Option<Vec<Replacement>> {
-    let new = quoted(link, &destination(text, link, path));
+    let new = quote_for_property(link, &destination(text, link, path));
     let path_edit = Replacement { range: link.path.clone(), text: new };
     if let Some(display) = display(text, link, goal) {
         let both = match display.range.start < path_edit.range.start {
             true => vec![display, path_edit.clone()],
             false => vec![path_edit.clone(), display],
         };
-        if says(text, link, &both, path) {
+        if names_path(text, link, &both, path) {
             return Some(both);
         }
     }
     let one = vec![path_edit];
-    says(text, link, &one, path).then_some(one)
+    names_path(text, link, &one, path).then_some(one)
 }
 
 /// Whether the edited link, parsed alone, has the same kind and the path `path`.
-fn says(text: &str, link: &Link, edits: &[Replacement], path: &str) -> bool {
+fn names_path(text: &str, link: &Link, edits: &[Replacement], path: &str) -> bool {
     let base = link.range.start;
     let mut shifted: Vec<Replacement> = edits
         .iter()
@@ -127,11 +127,11 @@ fn display(text: &str, link: &Link, goal: &Goal) -> Option<Replacement> {
         LinkKind::Markdown => {
             let plain = unescaped(&shown);
             let (old, new) = goal.shown.iter().find(|(old, _)| plain == old.as_str())?;
-            (old != new).then(|| escaped(new, link.in_table))?
+            (old != new).then(|| escape_text(new, link.in_table))?
         }
         LinkKind::Embed | LinkKind::Image => return None,
     };
-    Some(Replacement { range, text: quoted(link, &new) })
+    Some(Replacement { range, text: quote_for_property(link, &new) })
 }
 
 fn unescaped(text: &str) -> String {
@@ -149,7 +149,7 @@ fn unescaped(text: &str) -> String {
     plain
 }
 
-fn escaped(text: &str, in_table: bool) -> String {
+fn escape_text(text: &str, in_table: bool) -> String {
     let mut new = String::with_capacity(text.len());
     for c in text.chars() {
         if matches!(c, '\\' | '[' | ']' | '`' | '$' | '<' | '*') || (c == '|' && in_table) {
@@ -161,7 +161,7 @@ fn escaped(text: &str, in_table: bool) -> String {
 }
 
 /// Escapes a text for the quotes of a property, if the link is in quotes.
-fn quoted(link: &Link, text: &str) -> String {
+fn quote_for_property(link: &Link, text: &str) -> String {
     match link.frontmatter {
         None => text.to_owned(),
         Some(Quotes::Single) => text.replace('\'', "''"),

@@ -66,7 +66,7 @@ impl Filter {
                 NotePart::Name(name) | NotePart::PropertyName(name) => pattern.is_in(name),
                 NotePart::Tags(tags) => tags.iter().any(|tag| pattern.is_in(&format!("#{tag}"))),
                 NotePart::PropertyValue(value) => {
-                    items(value).iter().any(|item| pattern.is_in(&written(item)))
+                    items(value).iter().any(|item| pattern.is_in(&value_text(item)))
                 }
             },
             Self::Compared(bound) => match part {
@@ -231,7 +231,7 @@ fn items(value: &Value) -> &[Value] {
     }
 }
 
-fn written(value: &Value) -> Cow<'_, str> {
+fn value_text(value: &Value) -> Cow<'_, str> {
     match value {
         Value::String(text) => Cow::Borrowed(text),
         Value::Null => Cow::Borrowed(""),
@@ -267,7 +267,7 @@ impl Text {
                 Err(_) => false,
             },
             Value::String(text) if !self.is_quoted => self.is_in(text),
-            other => self.is(&written(other)),
+            other => self.is(&value_text(other)),
         }
     }
 }

@@ -119,14 +119,14 @@ impl<'t> QueryParser<'t> {
                 break;
             }
             match !all.is_empty() && self.or(around) {
-                true => any.push(joined(std::mem::take(&mut all), Filter::All)),
+                true => any.push(join_filters(std::mem::take(&mut all), Filter::All)),
                 false => all.push(self.term(around)),
             }
         }
         if !all.is_empty() || any.is_empty() {
-            any.push(joined(all, Filter::All));
+            any.push(join_filters(all, Filter::All));
         }
-        joined(any, Filter::Any)
+        join_filters(any, Filter::Any)
     }
 
     /// Parses an `OR` that an operand follows.
@@ -401,7 +401,7 @@ fn is_quote(c: char) -> bool {
 }
 
 /// The only one, or all of them together.
-fn joined(mut parts: Vec<Filter>, together: fn(Vec<Filter>) -> Filter) -> Filter {
+fn join_filters(mut parts: Vec<Filter>, together: fn(Vec<Filter>) -> Filter) -> Filter {
     match parts.len() {
         1 => parts.remove(0),
         _ => together(parts),

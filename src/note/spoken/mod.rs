@@ -31,7 +31,7 @@ const FILLERS: [&str; 82] = [
 
 /// The words of a name in their spoken form, at most 64.
 pub fn words(name: &str) -> Vec<String> {
-    let mut words = dates::in_digits(numbers::in_digits(split(name)));
+    let mut words = dates::in_digits(numbers::in_digits(split_words(name)));
     words.truncate(MAX_WORDS);
     words
 }
@@ -143,7 +143,7 @@ enum CharKind {
 }
 
 /// Words in small Latin letters and digits, numbers not yet read.
-fn split(name: &str) -> Vec<String> {
+fn split_words(name: &str) -> Vec<String> {
     let characters: Vec<char> = name.nfc().collect();
     let mut words: Vec<String> = Vec::new();
     let mut previous = CharKind::Gap;
@@ -236,13 +236,13 @@ mod tests {
 
     use super::*;
 
-    fn said(text: &str) -> String {
+    fn spoken(text: &str) -> String {
         words(text).join(" ")
     }
 
     #[test]
     fn a_name_is_the_same_written_and_spoken() {
-        for (written, said) in [
+        for (written, spoken) in [
             ("SmartHole Notes", "smart hole notes"),
             ("To-Do List", "todo list"),
             ("O'Neill, Siobhán", "oneill siobhan"),
@@ -279,8 +279,8 @@ mod tests {
             ("14.03.2026", "march fourteenth 2026"),
             ("21 rules", "twenty-one rules"),
         ] {
-            let (written, said) = (words(written), words(said));
-            assert_eq!(key(&written), key(&said), "{written:?}, {said:?}");
+            let (written, spoken) = (words(written), words(spoken));
+            assert_eq!(key(&written), key(&spoken), "{written:?}, {spoken:?}");
         }
     }
 
@@ -319,7 +319,7 @@ mod tests {
             ("no news", "no news"),
             ("point of no return", "point of no return"),
         ] {
-            assert_eq!(said(name), expected, "{name}");
+            assert_eq!(spoken(name), expected, "{name}");
         }
     }
 

@@ -73,7 +73,7 @@ pub(super) fn in_digits(words: Vec<String>) -> Vec<String> {
         if is_pronoun(&words, at) {
             found.push(word.to_owned());
             at += 1;
-        } else if let Some((number, decade, next)) = spoken(&words, at) {
+        } else if let Some((number, decade, next)) = spoken_number(&words, at) {
             found.push(number.to_string());
             found.extend(decade.then(|| "s".to_owned()));
             at = next;
@@ -105,7 +105,7 @@ fn is_pronoun(words: &[String], at: usize) -> bool {
 }
 
 /// The number that begins at a word, whether it is a decade, and the place after it.
-fn spoken(words: &[String], at: usize) -> Option<(u64, bool, usize)> {
+fn spoken_number(words: &[String], at: usize) -> Option<(u64, bool, usize)> {
     let first = small(words, at)?;
     let Small { mut value, mut next, ends, decade } = first;
     if ends || decade {
@@ -157,7 +157,7 @@ fn is_day(words: &[String], at: usize, next: usize) -> bool {
     let follows_month = at.checked_sub(1).is_some_and(|at| dates::month(&words[at]).is_some());
     let is_year = |number: u64| (1000..3000).contains(&number);
     follows_month
-        && spoken(words, next).is_some_and(|(number, decade, _)| !decade && is_year(number))
+        && spoken_number(words, next).is_some_and(|(number, decade, _)| !decade && is_year(number))
 }
 
 /// A number below a hundred, or a bare "hundred" or "thousand".

@@ -70,14 +70,14 @@ pub fn rename(text: &str, from: &str, to: &str) -> Result<Renamed, PropertyError
             renamed.inline += 1;
         }
     }
-    renamed.text = with(text, edits);
+    renamed.text = apply_edits(text, edits);
     if renamed.properties > 0 {
         drop_repeated(&mut renamed)?;
     }
     Ok(renamed)
 }
 
-fn with(text: &str, mut edits: Vec<(Range<usize>, String)>) -> String {
+fn apply_edits(text: &str, mut edits: Vec<(Range<usize>, String)>) -> String {
     edits.sort_by_key(|(range, _)| range.start);
     let mut new = String::with_capacity(text.len());
     let mut at = 0;
@@ -104,7 +104,7 @@ fn read_again(
         false => (property.name.clone(), property.value.clone()),
     });
     let expected: Vec<(String, Value)> = expected.collect();
-    let (new, body) = (with(text, edits.to_vec()), &text[found.range.end..]);
+    let (new, body) = (apply_edits(text, edits.to_vec()), &text[found.range.end..]);
     edit::check(&new, found.range.start, &expected, body)
         .map_err(|reason| PropertyError::Unsafe { name: tags.name.clone(), reason })
 }
@@ -119,7 +119,10 @@ fn in_property(
 ) -> (usize, Value) {
     let before = edits.len();
     let put = |value: &str, parts: &[Range<usize>]| {
-        Value::String(with(value, parts.iter().map(|part| (part.clone(), to.to_owned())).collect()))
+        Value::String(apply_edits(
+            value,
+            parts.iter().map(|part| (part.clone(), to.to_owned())).collect(),
+        ))
     };
     match &tags.value {
         Value::Array(items) => {
@@ -171,7 +174,7 @@ fn respelt(
     let start = at.start + frontmatter::marks(&text[at.clone()]);
     let raw = text[start..at.end].trim_end();
     let at = start..start + raw.len();
-    let new = with(value, parts.iter().map(|part| (part.clone(), to.to_owned())).collect());
+    let new = apply_edits(value, parts.iter().map(|part| (part.clone(), to.to_owned())).collect());
     let style = Style::of(raw);
     let quote = usize::from(style != Style::Plain);
     // Without escapes the value is in the text as it is.

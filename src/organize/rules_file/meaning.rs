@@ -62,7 +62,8 @@ fn action(action: &Action) -> Json {
         Action::Archive => json!(["archive"]),
         Action::Rename(name) => json!(["rename", template(name)]),
         Action::Set { values, if_present } => {
-            let mut values: Vec<_> = values.iter().map(|(name, it)| (name, assigned(it))).collect();
+            let mut values: Vec<_> =
+                values.iter().map(|(name, it)| (name, assigned_json(it))).collect();
             values.sort_by_key(|(name, _)| *name);
             let if_present = match if_present {
                 IfPresent::Replace => "replace",
@@ -84,11 +85,13 @@ fn action(action: &Action) -> Json {
     }
 }
 
-fn assigned(value: &Assigned) -> Json {
+fn assigned_json(value: &Assigned) -> Json {
     match value {
         Assigned::Value(value) => json!(["value", value]),
         Assigned::Template(own) => json!(["template", template(own)]),
-        Assigned::List(items) => json!(["list", items.iter().map(assigned).collect::<Vec<_>>()]),
+        Assigned::List(items) => {
+            json!(["list", items.iter().map(assigned_json).collect::<Vec<_>>()])
+        }
     }
 }
 

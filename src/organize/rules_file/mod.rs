@@ -147,7 +147,6 @@ fn read_into(
     if reader.faults.is_empty() { Ok(()) } else { Err(reader.faults) }
 }
 
-/// Reads one text of rules.
 struct RuleReader<'t> {
     text: &'t str,
     find_base: &'t FindBase<'t>,

@@ -92,7 +92,7 @@ pub fn readings(name: &str, vocabulary: &Vocabulary) -> Vec<Reading> {
     let parts = cut(name);
     let mut found: Vec<Reading> = Vec::with_capacity(LEVELS.into());
     for level in 0..LEVELS {
-        if let Some(reading) = read(name, &parts, level, vocabulary)
+        if let Some(reading) = read_pattern(name, &parts, level, vocabulary)
             && found.iter().all(|other| other.slots != reading.slots)
         {
             found.push(reading);
@@ -103,7 +103,12 @@ pub fn readings(name: &str, vocabulary: &Vocabulary) -> Vec<Reading> {
 
 /// Reads the parts at a level: at 1 a year is four digits, at 2 digits are a number, at 3 numbers, codes and versions
 /// are words, at 4 everything between words is part of them.
-fn read(name: &str, parts: &[NamePart], level: u8, vocabulary: &Vocabulary) -> Option<Reading> {
+fn read_pattern(
+    name: &str,
+    parts: &[NamePart],
+    level: u8,
+    vocabulary: &Vocabulary,
+) -> Option<Reading> {
     let has_words = parts.iter().any(|part| part.kind == Kind::Word);
     let last = parts.len().saturating_sub(1);
     let slot = |at: usize| {
@@ -266,7 +271,7 @@ impl Pattern {
     }
 
     pub fn fits(&self, name: &str, vocabulary: &Vocabulary) -> bool {
-        let (slots, inside) = match inside(&self.slots, name) {
+        let (slots, inside) = match read_inside(&self.slots, name) {
             Some(inside) => inside,
             None => return false,
         };
@@ -338,7 +343,7 @@ impl Pattern {
 
 /// Strips the literal words at both ends of the pattern from the slots and from the name. `None` if the name does not
 /// have them.
-fn inside<'s, 'n>(slots: &'s [Slot], name: &'n str) -> Option<(&'s [Slot], &'n str)> {
+fn read_inside<'s, 'n>(slots: &'s [Slot], name: &'n str) -> Option<(&'s [Slot], &'n str)> {
     let is_word = |text: &str| text.contains(char::is_alphanumeric) || text.contains(is_emoji);
     let (mut slots, mut name) = (slots, name);
     if let [Slot::Text(text), rest @ ..] = slots
@@ -369,7 +374,7 @@ pub struct Material {
 impl Pattern {
     /// Extracts from a name the material for this pattern; everything without a slot stays part of the words.
     pub fn material(&self, name: &str) -> Material {
-        let name = inside(&self.slots, name).map_or(name, |(_, inside)| inside);
+        let name = read_inside(&self.slots, name).map_or(name, |(_, inside)| inside);
         let wants = |wanted: fn(&Slot) -> bool| self.slots.iter().any(wanted);
         let wants_date = wants(|slot| matches!(slot, Slot::Date(_) | Slot::Id(_)));
         let wants_time = wants(|slot| matches!(slot, Slot::Time(_) | Slot::Id(_)));

@@ -172,7 +172,7 @@ pub(super) fn styles_of(words: &str, vocabulary: &Vocabulary) -> Styles {
     }
     let has = |sign: char| words.contains(sign);
     if words.contains(char::is_whitespace) {
-        add_spaced(&mut styles, &spaced(words), vocabulary);
+        add_spaced(&mut styles, &words_between_blanks(words), vocabulary);
         return styles;
     }
     match (has('-'), has('_')) {
@@ -218,7 +218,7 @@ pub(super) fn styles_of(words: &str, vocabulary: &Vocabulary) -> Styles {
 }
 
 /// The words between blanks, without surrounding signs.
-fn spaced(words: &str) -> Vec<&str> {
+fn words_between_blanks(words: &str) -> Vec<&str> {
     let bare = |word: &'_ str| -> bool { word.contains(char::is_alphanumeric) };
     words
         .split_whitespace()
@@ -271,7 +271,7 @@ impl Vocabulary {
         if !name.contains(char::is_whitespace) {
             return;
         }
-        let words = spaced(name);
+        let words = words_between_blanks(name);
         let first = words.iter().position(|word| Case::of(word) != Case::Neutral).unwrap_or(0);
         let later = words.get(first + 1..).unwrap_or_default();
         let is_small = |word: &&str| Case::of(word) == Case::Lower && !is_minor(word);

@@ -25,20 +25,20 @@ th, td { text-align: left; vertical-align: top; padding: .25rem .5rem; border-bo
 "#;
 
 /// Escapes a text for HTML, and spells out invisible characters.
-fn escaped(text: &str) -> String {
+fn escape_html(text: &str) -> String {
     escaped_html(&visible(text))
 }
 
 pub fn html(view: &View<'_>) -> String {
     let mut page = HEAD.to_owned();
-    page.push_str(&format!("<h1>Plan</h1>\n<p>{}</p>\n", escaped(&summary(view.plan))));
+    page.push_str(&format!("<h1>Plan</h1>\n<p>{}</p>\n", escape_html(&summary(view.plan))));
     for fault in &view.plan.faults {
         page.push_str(&format!(
             "<p class=\"problem\">Rule {}: {} ({}, first {})</p>\n",
-            escaped(&fault.rule),
-            escaped(&fault.message),
+            escape_html(&fault.rule),
+            escape_html(&fault.message),
             super::count(fault.files, "file"),
-            escaped(&fault.path)
+            escape_html(&fault.path)
         ));
     }
     let mut cut = 0;
@@ -54,7 +54,7 @@ pub fn html(view: &View<'_>) -> String {
         let part = format!(
             "<details open><summary>{} ({})</summary>\n<table>\n<tr><th>#</th><th>Now</th><th>Afterwards</th>\
              <th>Changes</th><th>Rules</th></tr>\n{rows}</table></details>\n",
-            escaped(&group.name),
+            escape_html(&group.name),
             group.items.len()
         );
         if page.len() + part.len() <= view.room { page.push_str(&part) } else { cut += 1 }
@@ -64,8 +64,10 @@ pub fn html(view: &View<'_>) -> String {
     }
     let folders = view.plan.emptied();
     if !folders.is_empty() {
-        let shown =
-            folders.iter().take(view.per_group).map(|path| format!("<li>{}/</li>", escaped(path)));
+        let shown = folders
+            .iter()
+            .take(view.per_group)
+            .map(|path| format!("<li>{}/</li>", escape_html(path)));
         let mut list: String = shown.collect();
         if folders.len() > view.per_group {
             list.push_str(&format!("<li>… {} more</li>", folders.len() - view.per_group));
@@ -97,14 +99,14 @@ fn row(item: &Item) -> String {
         effects(item).iter().map(|effect| escaped_html(effect)).collect();
     changes.extend(item.problems.iter().map(|problem| {
         let mark = if problem.blocks { "left out: " } else { "" };
-        format!("<span class=\"problem\">{mark}{}</span>", escaped(&problem.message))
+        format!("<span class=\"problem\">{mark}{}</span>", escape_html(&problem.message))
     }));
     format!(
         "<tr class=\"{risk}\"><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>\n",
         item.id,
-        escaped(&item.path),
-        item.to.as_deref().map(escaped).unwrap_or_default(),
+        escape_html(&item.path),
+        item.to.as_deref().map(escape_html).unwrap_or_default(),
         changes.join("<br>"),
-        escaped(&item.rules.join(", "))
+        escape_html(&item.rules.join(", "))
     )
 }

@@ -45,7 +45,7 @@ impl Folder {
     }
 }
 
-fn parted(path: &str) -> (&str, &str) {
+fn split_name(path: &str) -> (&str, &str) {
     path.rsplit_once('/').unwrap_or(("", path))
 }
 
@@ -53,13 +53,13 @@ pub fn tree(view: &View<'_>) -> String {
     let (mut before, mut after, mut left) =
         (Folder::default(), Folder::default(), Folder::default());
     for item in &view.plan.items {
-        let (folder, name) = parted(&item.path);
+        let (folder, name) = split_name(&item.path);
         let name = shown(name);
         let mut effects = effects(item);
         if !item.is_blocked() {
             effects.extend(item.problems.iter().map(|problem| shown(&problem.message)));
         }
-        let told =
+        let suffix =
             if effects.is_empty() { String::new() } else { format!("  {}", effects.join(", ")) };
         if item.is_blocked() {
             let why = item.problems.iter().find(|problem| problem.blocks);
@@ -73,22 +73,22 @@ pub fn tree(view: &View<'_>) -> String {
         match &item.to {
             _ if item.trash => {}
             Some(to) => {
-                let (to_folder, to_name) = parted(to);
-                let from = if to_name == parted(&item.path).1 { folder } else { &item.path };
+                let (to_folder, to_name) = split_name(to);
+                let from = if to_name == split_name(&item.path).1 { folder } else { &item.path };
                 let from = if from.is_empty() { "/" } else { from };
                 after.at(to_folder).lines.push(format!(
-                    "{}  ← {}{told}",
+                    "{}  ← {}{suffix}",
                     shown(to_name),
                     shown(from)
                 ));
             }
-            None => after.at(folder).lines.push(format!("{name}{told}")),
+            None => after.at(folder).lines.push(format!("{name}{suffix}")),
         }
     }
     let trashed = view.plan.applicable().filter(|item| item.trash).map(|item| shown(&item.path));
     let trashed = Folder { lines: trashed.collect(), ..Folder::default() };
     for path in view.unchanged.unwrap_or_default() {
-        let (folder, name) = parted(path);
+        let (folder, name) = split_name(path);
         before.at(folder).lines.push(shown(name));
         after.at(folder).lines.push(shown(name));
     }

@@ -57,12 +57,12 @@ pub type Text<'a> = (Format, &'a str);
 /// The active content in `after` that was not in `before`, compared by meaning: an image that moves within a
 /// note, or gets another description, is not new.
 pub fn added(before: Option<Text>, after: Text) -> Vec<Find> {
-    let found_after = found(after);
+    let found_after = find_in(after);
     if found_after.is_empty() {
         return Vec::new();
     }
     let mut known: HashMap<String, usize> = HashMap::new();
-    for found in before.map(found).unwrap_or_default() {
+    for found in before.map(find_in).unwrap_or_default() {
         *known.entry(found.key).or_default() += 1;
     }
     let is_new = |found: &ActiveContent| match known.get_mut(&found.key) {
@@ -76,7 +76,7 @@ pub fn added(before: Option<Text>, after: Text) -> Vec<Find> {
     new.map(|found| Find { line: found.line, text: found.text }).collect()
 }
 
-fn found((format, text): Text) -> Vec<ActiveContent> {
+fn find_in((format, text): Text) -> Vec<ActiveContent> {
     // A renderer may drop invisible characters, so they must not hide a word.
     let plain: String = text
         .chars()
@@ -94,7 +94,6 @@ fn found((format, text): Text) -> Vec<ActiveContent> {
     found
 }
 
-/// Active content with its meaning.
 #[derive(Debug, Clone)]
 struct ActiveContent {
     /// Equal for content that loads or runs the same.

@@ -95,7 +95,7 @@ impl Layer for BlastRadius {
         if self.files > 0 && files > self.files && call.caller.scope != Scope::Rule {
             ask(format!("it changes {files} files at once"), true);
         }
-        let moved = moved(effects);
+        let moved = count_moved(effects);
         let is_over = |bucket: &mut Bucket, now| moved as f64 > bucket.tokens(now);
         if moved > 0 && self.in_hour(call, is_over) == Some(true) {
             let text = format!(
@@ -122,7 +122,7 @@ impl Layer for BlastRadius {
     fn applied(&self, call: &Call, effects: &[Effect]) {
         self.in_hour(call, |bucket, now| {
             bucket.tokens(now);
-            bucket.take(moved(effects) as f64);
+            bucket.take(count_moved(effects) as f64);
         });
         let bytes = effects.iter().map(|one| one.bytes).sum::<u64>();
         let Some(turn) = call.turn.filter(|_| self.turn_bytes > 0 && bytes > 0) else { return };
@@ -140,7 +140,7 @@ impl Layer for BlastRadius {
 }
 
 /// Number of files that are moved or deleted, also by an undo.
-fn moved(effects: &[Effect]) -> usize {
+fn count_moved(effects: &[Effect]) -> usize {
     let moves = |one: &&Effect| matches!(one.shown, Action::Move | Action::Delete);
     effects.iter().filter(moves).map(|one| one.files.max(1)).sum()
 }

@@ -55,7 +55,6 @@ pub struct PersonQuestion {
     pub is_yes_enough: bool,
 }
 
-/// A person's answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PersonAnswer {
     /// Yes, with this text.
@@ -123,7 +122,7 @@ impl<'a> Elicitation<'a> {
     /// The answer of a person.
     ///
     /// # Errors
-    /// Why there is none.
+    /// The reason why nobody can answer.
     fn answered(&self, params: &Value, withdrawn: &dyn Fn() -> bool) -> Result<Value, String> {
         let ask = self.ask.ok_or("nobody can be asked here")?;
         let question = Question::read(params);

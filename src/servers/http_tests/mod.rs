@@ -40,7 +40,6 @@ impl ReceivedRequest {
     }
 }
 
-/// What the site does with a request.
 type Does = dyn Fn(&ReceivedRequest, &mut TcpStream) + Send + Sync;
 
 /// Sign-ins in memory, under a lock of a file.

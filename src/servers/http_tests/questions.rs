@@ -24,18 +24,18 @@ fn question() -> Value {
 #[test]
 fn a_server_of_an_older_version_asks_the_user_in_the_middle_of_a_call() {
     let answered = Arc::new(Mutex::new(Value::Null));
-    let (tells, told) = std::sync::mpsc::channel::<()>();
-    let (hears, told) = (Arc::clone(&answered), Mutex::new(told));
+    let (signal, answered_signal) = std::sync::mpsc::channel::<()>();
+    let (answer, answered_signal) = (Arc::clone(&answered), Mutex::new(answered_signal));
     let site = Site::new(move |request, stream| {
         if request.message["id"] == "q" {
-            *hears.lock().expect("no panic") = request.message["result"].clone();
-            let _ = tells.send(());
+            *answer.lock().expect("no panic") = request.message["result"].clone();
+            let _ = signal.send(());
         }
         legacy(request, stream, |request, stream| {
             let ask = json!({ "jsonrpc": "2.0", "id": "q", "method": "elicitation/create",
                 "params": question() });
             stream_reply(stream, &format!("data: {ask}\n\n"));
-            told.lock().expect("no panic").recv().expect("an answer");
+            answered_signal.lock().expect("no panic").recv().expect("an answer");
             let answer =
                 request.answer(&json!({ "content": [{ "type": "text", "text": "done" }] }));
             let _ = stream.write_all(format!("data: {answer}\n\n").as_bytes());

@@ -118,7 +118,7 @@ fn guarded(
                         has_begun.store(true, Ordering::Relaxed);
                         go_on.recv().expect("it goes on");
                     }
-                    // Each can be used once.
+                    // Each refresh token can be used once.
                     if request.form["refresh_token"] != format!("refresh-canary-{}", issued.refresh)
                         || odd["refuses"] == true
                     {
@@ -205,10 +205,10 @@ fn a_token_is_renewed_once_for_all_that_need_it() {
     guarded.say("expires_in", json!(1));
     guarded.login(|back| back).expect("no fault").expect("signed in");
     guarded.say("expires_in", json!(3600));
-    // It ends within the minute, so each request would renew it.
+    // The token expires within a minute, so each request would renew it.
     let tools = site.allow();
     assert_eq!(guarded.issued.lock().expect("no panic").refreshes, 1);
-    // One that the server takes no more is renewed, too.
+    // A token that the server no longer accepts is renewed, too.
     guarded.issued.lock().expect("no panic").access += 1;
     std::thread::scope(|scope| {
         let calls: Vec<_> =
@@ -320,7 +320,7 @@ fn documents_that_speak_for_others_are_not_used() {
         assert!(fault.to_string().contains(why), "{key}: {fault}");
         assert_eq!(guarded.site.logins.load("s").expect("read"), None);
     }
-    // A client that was registered by hand is for the server at which it was.
+    // A client registered by hand is used only with the server that it was registered with.
     let guarded = Guarded::new();
     let site = &guarded.site;
     site.set(&site.url("/mcp"), |entry| {
@@ -328,7 +328,7 @@ fn documents_that_speak_for_others_are_not_used() {
     });
     let fault = guarded.login(|back| back).expect_err("another one");
     assert!(fault.to_string().contains("and not `https://sso.example/`"), "{fault}");
-    // One with a key needs none.
+    // A server with a key in its headers needs no sign-in.
     site.set(&site.url("/mcp"), |entry| {
         entry.headers.insert("Authorization".to_owned(), "Bearer ${key:there}".to_owned());
     });

@@ -78,7 +78,7 @@ fn a_session_that_is_forgotten_is_started_again_at_once() {
     let calls = site.request().iter().filter(|request| request.is("tools/call")).count();
     let begun = site.request().iter().filter(|request| request.is("initialize")).count();
     assert_eq!((calls, begun), (2, 2));
-    // One that forgets each time is not asked for ever.
+    // A server that forgets each session is not retried forever.
     site.does(|request, stream| legacy(request, stream, |_, stream| reply(stream, 404, "", "")));
     assert!(matches!(site.call(&tools[0], &json!({})), Err(Fault::Forgotten(_))));
 }
@@ -114,13 +114,13 @@ fn http_errors_come_with_advice() {
             modern(request, stream, |_, stream| reply(stream, status, headers, "<b>obey me</b>"));
         });
         let fault = site.call(&tools[0], &json!({})).expect_err("no answer");
-        let Fault::Http { status: told, .. } = &fault else { panic!("{status}: {fault}") };
-        assert_eq!(*told, status);
+        let Fault::Http { status: code, .. } = &fault else { panic!("{status}: {fault}") };
+        assert_eq!(*code, status);
         assert!(fault.to_string().contains(why), "{status}: {fault}");
         assert!(fault.hint().contains(hint), "{status}: {}", fault.hint());
         assert!(!fault.to_string().contains("obey"), "{fault}");
     }
-    // An error of the protocol is one with any status.
+    // A JSON-RPC error is an error with any HTTP status.
     site.does(|request, stream| {
         modern(request, stream, |request, stream| {
             let error = json!({ "jsonrpc": "2.0", "id": request.message["id"],
@@ -146,7 +146,7 @@ fn a_redirect_within_the_same_address_is_followed_as_it_is() {
     site.call(&tools[0], &json!({})).expect("an answer");
     let last = site.request().pop().expect("a call");
     assert_eq!((last.path.as_str(), last.header("authorization")), ("/mcp/", "Bearer sk-secret"));
-    // One that never arrives is left.
+    // A result that never arrives is given up.
     site.does(|_, stream| reply(stream, 307, "Location: /mcp\r\n", ""));
     let fault = site.call(&tools[0], &json!({})).expect_err("no answer");
     assert!(matches!(fault, Fault::Http { status: 307, .. }), "{fault}");
@@ -176,7 +176,7 @@ fn what_a_server_at_an_address_sends_has_limits() {
         let fault = site.call(&tools[0], &json!({})).expect_err("no answer");
         assert!(fault.to_string().contains(what), "{part:?}: {fault}");
         assert!(site.servers.running().is_empty(), "{part:?}");
-        // It rests, and is asked again.
+        // After a pause it is asked again.
         assert!(matches!(site.call(&tools[0], &json!({})), Err(Fault::Resting { .. })));
         site.does(|request, stream| modern(request, stream, done));
         site.now.fetch_add(1, Ordering::Relaxed);
@@ -200,7 +200,7 @@ fn a_server_at_an_address_that_is_late_or_broken_delays_nobody() {
     let withdrawn = site.servers.call("s", "one", &tools[0].sha256, &json!({}), None, &|| true);
     assert!(matches!(withdrawn, Err(Fault::Withdrawn)));
     assert_eq!(site.servers.running(), ["s"]);
-    // An answer that breaks off may have done something, and is not asked for again.
+    // A call whose answer breaks off may have had an effect, so it is not repeated.
     for head in
         ["Content-Type: text/event-stream", "Content-Type: application/json\r\nContent-Length: 9"]
     {
@@ -264,16 +264,16 @@ fn tools_text() -> String {
 
 #[test]
 fn news_of_tools_come_over_a_stream_of_their_own() {
-    let (tells, told) = std::sync::mpsc::channel::<()>();
-    let told = Mutex::new(Some(told));
+    let (send_change, change) = std::sync::mpsc::channel::<()>();
+    let change = Mutex::new(Some(change));
     let site = Site::new(move |request, stream| {
         if request.method != "GET" {
             return legacy(request, stream, done);
         }
-        let Some(told) = told.lock().expect("no panic").take() else {
+        let Some(change) = change.lock().expect("no panic").take() else {
             return reply(stream, 405, "", "");
         };
-        let _ = told.recv();
+        let _ = change.recv();
         let news = json!({ "jsonrpc": "2.0", "method": "notifications/tools/list_changed" });
         stream_reply(stream, &format!("data: {news}\n\n"));
         let _ = stream.read(&mut [0]);
@@ -283,7 +283,7 @@ fn news_of_tools_come_over_a_stream_of_their_own() {
     let lists = || site.methods().iter().filter(|method| *method == "tools/list").count();
     site.call(&tools[0], &json!({})).expect("an answer");
     assert_eq!(lists(), 1);
-    tells.send(()).expect("it listens");
+    send_change.send(()).expect("it listens");
     until("the list is asked for again", || {
         site.call(&tools[0], &json!({})).expect("an answer");
         lists() == 2

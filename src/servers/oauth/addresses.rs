@@ -45,9 +45,6 @@ impl Addresses {
     }
 
     /// Reads an address that a document names.
-    ///
-    /// # Errors
-    /// It may not be contacted.
     pub fn read(&self, text: &str) -> Result<Url, LoginError> {
         let bad = || LoginError::BadAddress(text.chars().take(200).collect());
         let url = Url::parse(text).map_err(|_| bad())?;
@@ -77,9 +74,6 @@ impl Addresses {
     }
 
     /// The JSON at an address; `None` if there is none.
-    ///
-    /// # Errors
-    /// It cannot be reached, or answers with something else.
     pub async fn document(&self, url: &Url) -> Result<Option<Value>, LoginError> {
         let request = self.client(url)?.get(url.clone()).header(ACCEPT, "application/json");
         let (status, body) = self.answered(url, request).await?;
@@ -98,9 +92,6 @@ impl Addresses {
     }
 
     /// Sends a form or JSON; the status and the JSON that came back, if it was some.
-    ///
-    /// # Errors
-    /// It cannot be reached.
     pub async fn post(
         &self,
         url: &Url,
@@ -190,7 +181,7 @@ async fn public_addresses(name: Name) -> Result<Addrs, Box<dyn Error + Send + Sy
 fn is_public(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(address) => is_public_v4(address),
-        IpAddr::V6(address) => match embedded(address) {
+        IpAddr::V6(address) => match embedded_ipv4(address) {
             Some(inner) => is_public_v4(inner),
             // Global unicast, without documentation.
             None => {
@@ -216,7 +207,7 @@ fn is_public_v4(address: Ipv4Addr) -> bool {
 }
 
 /// The IPv4 address in an IPv6 address: mapped, 6to4, or NAT64.
-fn embedded(address: Ipv6Addr) -> Option<Ipv4Addr> {
+fn embedded_ipv4(address: Ipv6Addr) -> Option<Ipv4Addr> {
     let of = |high: u16, low: u16| Ipv4Addr::from((u32::from(high) << 16) | u32::from(low));
     match address.segments() {
         [0, 0, 0, 0, 0, 0xffff, high, low] | [0x64, 0xff9b, 0, 0, 0, 0, high, low] => {

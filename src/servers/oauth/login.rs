@@ -32,7 +32,6 @@ pub struct LoginOptions {
     pub client_secret: Option<String>,
     /// The authorisation server.
     pub issuer: Option<Url>,
-    /// The port of the redirect address.
     pub redirect_port: Option<u16>,
 }
 
@@ -73,7 +72,7 @@ impl Prepared {
     ) -> Result<Self, LoginError> {
         let addresses = Addresses::new(url, options.issuer.as_ref());
         let resource = described(&addresses, url, challenge).await?;
-        let issuer = chosen(&addresses, &resource, options.issuer.as_ref()).await?;
+        let issuer = choose_server(&addresses, &resource, options.issuer.as_ref()).await?;
         let before = Login::load(&*logins, server, url.as_str())?;
         let is_bound = |before: &&Login| before.client.is_given && !is_document(&before.client.id);
         if let Some(before) = before.as_ref().filter(is_bound)
@@ -106,9 +105,6 @@ impl Prepared {
     }
 
     /// Registers the steward if needed, and begins. The browser will be redirected to this port.
-    ///
-    /// # Errors
-    /// The registration failed.
     pub async fn begin(self, port: u16) -> Result<Waiting, LoginError> {
         let redirect = format!("http://127.0.0.1:{port}{CALLBACK}");
         let client = self.client(&redirect).await?;
@@ -196,7 +192,7 @@ impl Waiting {
     /// The code in the redirect address; `None` if it does not belong to this sign-in.
     ///
     /// # Errors
-    /// It comes from another server, or the user refused.
+    /// The answer comes from another server, or the user refused.
     pub fn code(&self, address: &str) -> Result<Option<String>, LoginError> {
         let Ok(base) = Url::parse(&self.redirect) else { return Ok(None) };
         let Ok(address) = base.join(address.trim()) else { return Ok(None) };
@@ -225,9 +221,6 @@ impl Waiting {
     }
 
     /// Exchanges the code for tokens, and stores them.
-    ///
-    /// # Errors
-    /// None were issued, or they cannot be stored.
     pub async fn finish(&self, code: &str) -> Result<SignedIn, LoginError> {
         let Self { prepared, client, redirect, verifier, .. } = self;
         let form = [
@@ -282,7 +275,7 @@ async fn described(
 }
 
 /// The first usable authorisation server, or the one in the settings.
-async fn chosen(
+async fn choose_server(
     addresses: &Addresses,
     resource: &Resource,
     named: Option<&Url>,

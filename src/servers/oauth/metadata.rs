@@ -69,7 +69,7 @@ fn at(url: &Url, path: &str) -> Url {
 /// Parses the metadata of the server at `url`.
 ///
 /// # Errors
-/// It is not about this server, or names no authorisation server.
+/// The document is about another server, or names no authorisation server.
 pub(super) fn resource(document: &Value, url: &Url, from: &Url) -> Result<Resource, LoginError> {
     #[derive(Deserialize)]
     struct Document {
@@ -107,7 +107,7 @@ fn is_about(name: &str, url: &Url) -> bool {
 /// Parses an authorisation server's metadata; `issuer` is the name by which it was found.
 ///
 /// # Errors
-/// It has another `issuer`, names an address that may not be contacted, or does not protect codes (PKCE).
+/// The document has another `issuer`, names a forbidden address, or lacks PKCE.
 pub(super) fn authorization_server(
     document: &Value,
     issuer: &str,

@@ -76,9 +76,6 @@ impl Tokens {
 
     /// The header of a request; `None` without a sign-in. A token that expires soon is renewed
     /// first.
-    ///
-    /// # Errors
-    /// The sign-in cannot be read or renewed now.
     pub async fn header(&self) -> Result<Option<HeaderValue>, LoginError> {
         match self.load()? {
             Some(login) if login.is_ending() => match self.renewed(None).await {
@@ -96,9 +93,6 @@ impl Tokens {
     ///
     /// The renewal completes even if the caller goes away: the refresh token is used up once it is
     /// sent, and using it again ends the sign-in (RFC 9700, section 4.14.2).
-    ///
-    /// # Errors
-    /// As [`Self::header`].
     pub async fn renewed(
         &self,
         refused: Option<&HeaderValue>,
@@ -146,9 +140,6 @@ impl Tokens {
     }
 
     /// Stores scopes that the server required, for the next sign-in.
-    ///
-    /// # Errors
-    /// They cannot be stored.
     pub async fn request_scopes(&self, scopes: Vec<String>) -> Result<(), LoginError> {
         let _lock = locked(&self.logins, &self.server).await?;
         let Some(mut login) = self.load()? else { return Ok(()) };
@@ -157,9 +148,6 @@ impl Tokens {
     }
 
     /// The public details of the sign-in, if there is one.
-    ///
-    /// # Errors
-    /// It cannot be read.
     pub fn signed_in(&self) -> Result<Option<SignedIn>, LoginError> {
         let login = self.load()?.filter(|login| login.access_token.is_some());
         Ok(login.map(|login| SignedIn {
@@ -171,9 +159,6 @@ impl Tokens {
     }
 
     /// Deletes the sign-in and revokes it; returns whether there was one.
-    ///
-    /// # Errors
-    /// It cannot be removed.
     pub async fn forget(&self) -> Result<bool, LoginError> {
         // A renewal in progress would store the sign-in again. It is removed even without a lock.
         let lock = locked(&self.logins, &self.server).await.ok();

@@ -18,25 +18,16 @@ pub trait Logins: Send + Sync {
     /// The text of a server's sign-in, if there is one.
     ///
     /// # Errors
-    /// It cannot be read, or others can read it.
+    /// The file cannot be read, or other users can read it.
     fn load(&self, server: &str) -> Result<Option<String>, LoginError>;
 
     /// Stores a sign-in, replacing the previous one.
-    ///
-    /// # Errors
-    /// It cannot be written.
     fn store(&self, server: &str, text: &str) -> Result<(), LoginError>;
 
     /// Removes a sign-in; returns whether there was one.
-    ///
-    /// # Errors
-    /// It cannot be removed.
     fn remove(&self, server: &str) -> Result<bool, LoginError>;
 
     /// Locks this sign-in against other processes until the file is closed. Blocks.
-    ///
-    /// # Errors
-    /// It cannot be locked.
     fn lock(&self, server: &str) -> Result<File, LoginError>;
 }
 
@@ -92,19 +83,12 @@ impl fmt::Debug for Client {
 
 impl Login {
     /// The sign-in at the server with this address, if there is a readable one.
-    ///
-    /// # Errors
-    /// As [`Logins::load`].
     pub fn load(logins: &dyn Logins, server: &str, url: &str) -> Result<Option<Self>, LoginError> {
         let text = logins.load(server)?;
         let login = text.and_then(|text| serde_json::from_str::<Self>(&text).ok());
         Ok(login.filter(|login| login.url == url))
     }
 
-    /// Stores it.
-    ///
-    /// # Errors
-    /// As [`Logins::store`].
     pub fn store(&self, logins: &dyn Logins, server: &str) -> Result<(), LoginError> {
         logins.store(server, &serde_json::to_string(self).unwrap_or_default())
     }
@@ -120,9 +104,6 @@ impl Login {
 }
 
 /// Waits for the lock of a sign-in without blocking other requests.
-///
-/// # Errors
-/// As [`Logins::lock`].
 pub(super) async fn locked(logins: &Arc<dyn Logins>, server: &str) -> Result<File, LoginError> {
     let (logins, server) = (Arc::clone(logins), server.to_owned());
     let lock = tokio::task::spawn_blocking(move || logins.lock(&server)).await;

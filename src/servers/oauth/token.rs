@@ -52,7 +52,7 @@ pub(super) async fn ask(
         let code = error_code(&answer).unwrap_or_else(|| format!("HTTP status {status}"));
         return Err(LoginError::Refused { host: host(endpoint), what: "the tokens", code });
     }
-    issued(&answer).map_err(|why| LoginError::BadDocument { host: host(endpoint), why })
+    read_tokens(&answer).map_err(|why| LoginError::BadDocument { host: host(endpoint), why })
 }
 
 /// Revokes a token. The answer is ignored.
@@ -109,7 +109,7 @@ pub(super) fn error_code(answer: &Value) -> Option<String> {
     (code.len() <= 64 && !code.is_empty() && code.chars().all(plain)).then(|| code.to_owned())
 }
 
-fn issued(answer: &Value) -> Result<Issued, String> {
+fn read_tokens(answer: &Value) -> Result<Issued, String> {
     let token = |key: &str| {
         let token = answer[key].as_str().filter(|token| !token.is_empty())?;
         token.bytes().all(|byte| byte.is_ascii_graphic()).then(|| token.to_owned())
@@ -131,7 +131,7 @@ mod tests {
 
     #[test]
     fn only_a_token_that_a_header_can_carry_is_taken() {
-        let read = |answer: Value| issued(&answer).map(|it| (it.access_token, it.scopes));
+        let read = |answer: Value| read_tokens(&answer).map(|it| (it.access_token, it.scopes));
         let good = json!({ "access_token": "a.b-c", "token_type": "bearer", "scope": "x y" });
         let scopes = Some(vec!["x".to_owned(), "y".to_owned()]);
         assert_eq!(read(good), Ok(("a.b-c".to_owned(), scopes)));

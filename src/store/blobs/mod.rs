@@ -237,9 +237,6 @@ impl Blobs {
     }
 
     /// Reads and verifies a blob.
-    ///
-    /// # Errors
-    /// [`BlobError::Missing`], [`BlobError::Damaged`], [`BlobError::Io`].
     pub fn get(&self, hash: BlobHash) -> Result<Vec<u8>, BlobError> {
         let mut bytes = Vec::new();
         self.copy(hash, &mut bytes)?;

@@ -118,11 +118,11 @@ fn like(terms: &[String], column: &str) -> (String, Vec<Value>) {
         let each: Vec<String> =
             forms.iter().map(|_| format!("{column} LIKE ? ESCAPE '\\'")).collect();
         conditions.push(format!("({})", each.join(" OR ")));
-        values.extend(forms.iter().map(|form| Value::Text(format!("%{}%", escaped(form)))));
+        values.extend(forms.iter().map(|form| Value::Text(format!("%{}%", escape_like(form)))));
     }
     (conditions.join(" AND "), values)
 }
 
-fn escaped(term: &str) -> String {
+fn escape_like(term: &str) -> String {
     term.replace('\\', "\\\\").replace('%', "\\%").replace('_', "\\_")
 }

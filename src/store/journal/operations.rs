@@ -45,7 +45,7 @@ impl Operations {
     /// Records that an operation was applied; durable when this returns.
     ///
     /// # Errors
-    /// [`StoreError`]: it counts as unfinished.
+    /// [`StoreError`]: the operation counts as unfinished.
     pub fn finish(
         &self,
         operation: i64,
@@ -71,7 +71,7 @@ impl Operations {
     /// Records that an operation was rolled back.
     ///
     /// # Errors
-    /// [`StoreError`]: it counts as unfinished, and the next start finds nothing to roll back.
+    /// [`StoreError`]: the operation counts as unfinished, and the next start finds nothing to roll back.
     pub fn roll_back(&self, operation: i64, ended: i64) -> Result<(), StoreError> {
         self.0.change("record a rollback", |change| end(change, operation, "taken_back", ended))
     }
@@ -100,7 +100,6 @@ impl Operations {
         Ok(self.0.first(query, [], |_| Ok(()))?.is_some())
     }
 
-    /// The steps of an operation that has not ended.
     pub fn unfinished_steps(&self, operation: i64) -> Result<Vec<StepRow>, StoreError> {
         let found = self.unfinished()?.into_iter().find(|one| one.0 == operation);
         found.map_or_else(|| Ok(Vec::new()), |one| one.1)

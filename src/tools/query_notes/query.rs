@@ -144,7 +144,7 @@ impl RunnableQuery {
             let path = file.path.to_string();
             match faults.split_first() {
                 Some((first, rest)) => {
-                    let mut error = refused(first, &path);
+                    let mut error = expression_error(first, &path);
                     for fault in rest.iter().take(MOST_FAULTS) {
                         let _ = write!(error.message, "\n{}", fault.described(&path));
                     }
@@ -187,7 +187,8 @@ impl RunnableQuery {
                 None => fault.hint(CLASSIC_CARD),
             }),
         };
-        let parsed = parsed.map(Arc::new).map_err(|diagnostic| refused(&diagnostic, name))?;
+        let parsed =
+            parsed.map(Arc::new).map_err(|diagnostic| expression_error(&diagnostic, name))?;
         self.expressions.push(Arc::clone(&parsed));
         Ok(parsed)
     }
@@ -216,7 +217,7 @@ const CLASSIC_CARD: &str = "fields: file.name file.ext file.size file.path file.
     operators: == != < <= > >= IN [..] MATCHES '..' AND OR NOT";
 
 /// The error for an invalid expression or base.
-fn refused(diagnostic: &Diagnostic, source: &str) -> ToolError {
+fn expression_error(diagnostic: &Diagnostic, source: &str) -> ToolError {
     let code = match diagnostic.kind {
         Kind::InvalidPattern => ErrorCode::InvalidPattern,
         Kind::TooLarge => ErrorCode::TooLarge,

@@ -26,7 +26,7 @@ pub(super) fn words(data: &Output, skipped: usize) -> String {
         line(std::iter::once(shown(&row.path)).chain(cells), &mut text);
     }
     for group in &data.groups {
-        let _ = write!(text, "[group {}: {}", named(&group.text), count(group.count, "row"));
+        let _ = write!(text, "[group {}: {}", quoted_name(&group.text), count(group.count, "row"));
         sums(&group.summaries, &mut text);
         text.push_str("]\n");
     }
@@ -88,7 +88,7 @@ fn cell(text: &str) -> String {
     short.replace('|', "\\|")
 }
 
-fn named(text: &str) -> String {
+fn quoted_name(text: &str) -> String {
     if text.is_empty() { "(none)".to_owned() } else { format!("`{}`", cell(text)) }
 }
 
@@ -110,7 +110,7 @@ fn explain(explanation: &Explanation, text: &mut String) {
         };
         let _ = write!(text, "{}{mark}  {}", "  ".repeat(depth + 1), cell(expression));
         for Read { name, text: value, .. } in reads {
-            let _ = write!(text, "; {name} is {}", named(value));
+            let _ = write!(text, "; {name} is {}", quoted_name(value));
         }
         if let Some(error) = error {
             let _ = write!(text, "; {}", cell(error));

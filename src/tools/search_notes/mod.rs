@@ -184,7 +184,7 @@ impl Tool for SearchNotes {
         let SearchResults { notes, total, unread, words_left_out, marks, meaning_use } = found;
         let knowledge = &context.index.knowledge;
         // Reading the notes dominates in a small vault.
-        let notes = notes.into_par_iter().map(|note| shown(knowledge, &links, note, &marks));
+        let notes = notes.into_par_iter().map(|note| note_found(knowledge, &links, note, &marks));
         let notes = notes.collect();
         let (unread_notes, meaning) = (unread, word(meaning_use));
         let data =
@@ -254,7 +254,7 @@ pub(super) fn word(meaning_use: MeaningUse) -> &'static str {
 }
 
 /// A note for the answer, with passages from its current text.
-fn shown(
+fn note_found(
     knowledge: &Knowledge,
     links: &VisibleLinks<'_>,
     note: FoundNote,

@@ -86,12 +86,12 @@ fn passage(content: &Content<'_>, chunk: &Chunk, matches: &[Met]) -> Passage {
         headings,
         first_line: chunk.first_line,
         last_line: chunk.last_line,
-        snippet: snippet(text, below(text, document, chunk, &above), at),
+        snippet: snippet(text, text_below(text, document, chunk, &above), at),
     }
 }
 
 /// The text of a chunk below its last heading, which is shown separately; the whole chunk if nothing is below.
-fn below(text: &str, document: &Document, chunk: &Chunk, above: &[usize]) -> Range<usize> {
+fn text_below(text: &str, document: &Document, chunk: &Chunk, above: &[usize]) -> Range<usize> {
     let range = chunk.range.clone();
     let heading = above.last().map(|number| document.headings[*number].text.end);
     let Some(end) = heading.filter(|end| range.contains(end)) else { return range };
@@ -156,7 +156,7 @@ fn snippet(text: &str, range: Range<usize>, at: usize) -> String {
 
 /// The subpath of a link to the last of these headings, with parent headings if its name is not unique.
 fn subpath(text: &str, document: &Document, above: &[usize]) -> String {
-    let name = |number: &usize| linked(&text[document.headings[*number].text.clone()]);
+    let name = |number: &usize| link_heading(&text[document.headings[*number].text.clone()]);
     let Some(last) = above.last().map(name).filter(|name| !name.is_empty()) else {
         return String::new();
     };
@@ -170,7 +170,7 @@ fn subpath(text: &str, document: &Document, above: &[usize]) -> String {
 }
 
 /// A heading as written in a link: without characters that have a meaning there.
-fn linked(heading: &str) -> String {
+fn link_heading(heading: &str) -> String {
     let plain = heading.replace("%%", " ").replace(['#', '|', '^', '[', ']', '\\'], " ");
     plain.split_whitespace().collect::<Vec<_>>().join(" ")
 }

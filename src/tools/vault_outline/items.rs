@@ -4,7 +4,6 @@ use super::super::text_file::{count, shown};
 use super::day;
 use super::tree::Tree;
 
-/// The tags in the line of a folder.
 const FOLDER_TAGS: usize = 3;
 
 /// A line of the outline.

@@ -64,7 +64,7 @@ pub struct Output {
     newest_notes: Vec<String>,
     /// The lines of the tree.
     entries: Vec<Line>,
-    /// Files whose links and tags are unknown or incomplete.
+    /// Files of which not all links and tags are known.
     unknown_files: usize,
 }
 
@@ -147,7 +147,7 @@ fn outline(
         ("most linked", each(&linked, "")),
         ("changed last", newest_notes.iter().map(|path| shown(path)).collect()),
     ] {
-        text.extend(listed(what, &names, part));
+        text.extend(line_of_names(what, &names, part));
     }
     let (unknown_files, unknown) = graph::unknown(&links);
     let tail = unknown.map(|details| format!("\n{details}")).unwrap_or_default();
@@ -189,7 +189,7 @@ fn line(item: &Item, depth: usize, tree: &Tree) -> Line {
 }
 
 /// A line with as many of the names as fit; `None` if none does.
-fn listed(what: &str, names: &[String], room: usize) -> Option<String> {
+fn line_of_names(what: &str, names: &[String], room: usize) -> Option<String> {
     let mut line = format!("\n{what}:");
     let bare = line.len();
     for name in names {

@@ -14,11 +14,11 @@ const MANY: usize = 200;
 const NAMED: usize = 12;
 
 /// The lines of an opened folder: at most so many lines of subfolders and of notes, and one for the rest.
-fn inside(tree: &Tree, number: usize, folders: usize, notes: usize) -> Vec<Item> {
+fn lines_inside(tree: &Tree, number: usize, folders: usize, notes: usize) -> Vec<Item> {
     let folder = &tree.folders[number];
     let closed = |folder: usize| Item::Folder { folder, open: false };
     let mut subfolders: Vec<(usize, Item)> = Vec::new();
-    for group in alike(&folder.folders, |child| tree.folders[*child].name()) {
+    for group in group_alike(&folder.folders, |child| tree.folders[*child].name()) {
         if let [one] = &group[..] {
             subfolders.push((tree.folders[**one].all, closed(**one)));
             continue;
@@ -40,7 +40,7 @@ fn inside(tree: &Tree, number: usize, folders: usize, notes: usize) -> Vec<Item>
         }
     }
     let numbers: Vec<usize> = (0..folder.notes.len()).collect();
-    let groups = alike(&numbers, |note| folder.notes[*note].stem());
+    let groups = group_alike(&numbers, |note| folder.notes[*note].stem());
     let named = match groups.len() > notes.min(MANY) {
         true => Some(foremost(tree, number, notes)),
         false => None,
@@ -95,7 +95,7 @@ fn largest<T>(of: &[(usize, T)], most: usize) -> HashSet<usize> {
 
 /// Groups the items whose names differ only in digits, if there are enough of them; each group takes the position of
 /// its first item, ordered by name.
-fn alike<'i, T>(items: &'i [T], name: impl Fn(&'i T) -> &'i str) -> Vec<Vec<&'i T>> {
+fn group_alike<'i, T>(items: &'i [T], name: impl Fn(&'i T) -> &'i str) -> Vec<Vec<&'i T>> {
     let mut groups: HashMap<String, Vec<&T>> = HashMap::new();
     let pattern = |item: &'i T| {
         let mut pattern = String::new();
@@ -186,7 +186,7 @@ impl<'t> Outline<'t> {
     fn closed(&self, folder: usize, depth: usize, forms: &[(usize, usize)]) -> Closed {
         let cost = |items: &[Item]| items.iter().map(|item| item.cost(self.tree, depth)).sum();
         let forms = forms.iter().map(|(folders, notes)| {
-            let items = inside(self.tree, folder, *folders, *notes);
+            let items = lines_inside(self.tree, folder, *folders, *notes);
             (cost(&items), items)
         });
         let forms = forms.filter(|(_, items)| !items.is_empty()).collect();

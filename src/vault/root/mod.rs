@@ -81,11 +81,11 @@ fn not_opened(location: &Path) -> impl Fn(io::Error) -> VaultError {
 }
 
 /// The path in the vault at `root` that `location` resolves to, if it is inside.
-fn inside(root: &Path, location: &Path) -> Option<VaultPath> {
-    below(root, &dunce::canonicalize(location).ok()?)
+fn path_inside(root: &Path, location: &Path) -> Option<VaultPath> {
+    path_below(root, &dunce::canonicalize(location).ok()?)
 }
 
-fn below(root: &Path, real: &Path) -> Option<VaultPath> {
+fn path_below(root: &Path, real: &Path) -> Option<VaultPath> {
     let path = real.strip_prefix(root).ok()?.to_str()?;
     VaultPath::from_disk(&path.replace('\\', "/")).filter(|path| !path.is_root())
 }
@@ -96,7 +96,7 @@ impl Root {
     pub(super) fn open(location: &Path, state: &Path) -> Result<Self, VaultError> {
         let location = dunce::canonicalize(location).map_err(not_opened(location))?;
         let protection =
-            Protection::new(&obsidian::config_folders(&location), inside(&location, state));
+            Protection::new(&obsidian::config_folders(&location), path_inside(&location, state));
         let opened = Opened::open(&location, protection, false)?;
         let name =
             location.file_name().unwrap_or(location.as_os_str()).to_string_lossy().into_owned();
@@ -145,12 +145,12 @@ impl Root {
     /// a link; returns them. Only the first call takes effect.
     pub fn protect(&self, places: &[PathBuf]) -> Vec<VaultPath> {
         let mut own: Vec<VaultPath> =
-            places.iter().filter_map(|location| inside(&self.location, location)).collect();
+            places.iter().filter_map(|location| path_inside(&self.location, location)).collect();
         for location in places {
             // The name may itself be a link in the vault.
             let named = location.parent().and_then(|folder| dunce::canonicalize(folder).ok());
             let named = named.zip(location.file_name()).map(|(folder, name)| folder.join(name));
-            own.extend(named.and_then(|named| below(&self.location, &named)));
+            own.extend(named.and_then(|named| path_below(&self.location, &named)));
         }
         own.sort();
         own.dedup();
@@ -214,7 +214,6 @@ impl Root {
         self.folder().sync().map_err(|error| VaultError::io("look at", &root, error))
     }
 
-    /// Stats a resolved path.
     pub fn stat(&self, path: &VaultPath) -> Result<Meta, VaultError> {
         self.folder().stat_at(path).map_err(|error| VaultError::io("look at", path, error))
     }

@@ -201,7 +201,7 @@ pub(in crate::vault) fn entry(
     meta: &Meta,
 ) -> Option<NewEntry> {
     let Some(name) = listed.to_str() else {
-        let mut entry = NewEntry::new(path.join(&escaped(listed))?, meta);
+        let mut entry = NewEntry::new(path.join(&escape_invalid(listed))?, meta);
         entry.unnameable = true;
         return Some(entry);
     };
@@ -218,7 +218,7 @@ pub(in crate::vault) fn entry(
 }
 
 /// A name with its invalid bytes as `\xNN`.
-fn escaped(name: &OsStr) -> String {
+fn escape_invalid(name: &OsStr) -> String {
     let bytes = name.as_encoded_bytes();
     bytes.utf8_chunks().fold(String::new(), |mut text, chunk| {
         text.push_str(chunk.valid());

@@ -10,7 +10,7 @@ use std::io::{self, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use super::numbered;
+use super::numbered_name;
 use crate::note::path::MAX_NAME_BYTES;
 use crate::vault::dir::{Folder, Name};
 use crate::vault::durable::{Durable, rename_durably};
@@ -94,7 +94,7 @@ fn move_in(
 ) -> io::Result<PathBuf> {
     let (files, info) = parts(trash)?;
     for number in 1..10_000 {
-        let free = numbered(name.as_str(), number);
+        let free = numbered_name(name.as_str(), number);
         let info_name = format!("{free}.trashinfo");
         if info_name.len() > MAX_NAME_BYTES {
             return Err(io::Error::other("its name is too long for the system's trash"));

@@ -145,7 +145,7 @@ impl Trash {
         let root = self.root();
         let trash = root.open_folder(trash).map_err(failed)?;
         for number in 1..10_000_u32 {
-            let free = numbered(path.name(), number);
+            let free = numbered_name(path.name(), number);
             let to = Name::new(&free).map_err(failed)?;
             match rename_durably(&self.durable, (folder, name), (&trash, to)) {
                 Ok(()) => {
@@ -273,7 +273,7 @@ impl Trash {
     pub fn trash_entry(&self, trashed: &Trashed) -> Option<TrashEntry> {
         let (folder, name) = self.place_of(trashed).ok()??;
         let meta = folder.stat(Name::new(&name).ok()?).ok()?;
-        let touched = touched(&folder, OsStr::new(&name), &meta);
+        let touched = newest_ctime(&folder, OsStr::new(&name), &meta);
         Some(TrashEntry { place: trashed.clone(), meta, touched })
     }
 
@@ -414,7 +414,7 @@ impl Trash {
                 let Some(name) = entry.name.to_str() else { continue };
                 let path = VaultPath::from_disk(&format!("{TRASH_FOLDER}/{name}"));
                 if let Some(path) = path {
-                    let touched = touched(&trash, &entry.name, &entry.meta);
+                    let touched = newest_ctime(&trash, &entry.name, &entry.meta);
                     let place = Trashed::Local { path, instead: None };
                     found.push(TrashEntry { place, meta: entry.meta, touched });
                 }
@@ -427,7 +427,7 @@ impl Trash {
             let Ok(inside) = Folder::open_root(&above) else { continue };
             for entry in inside.list().unwrap_or_default() {
                 let place = Trashed::Kept { place: above.join(&entry.name) };
-                let touched = touched(&inside, &entry.name, &entry.meta);
+                let touched = newest_ctime(&inside, &entry.name, &entry.meta);
                 found.push(TrashEntry { place, meta: entry.meta, touched });
             }
         }
@@ -455,7 +455,7 @@ impl Trash {
 }
 
 /// The newest ctime of an entry and of its content.
-fn touched(folder: &Folder, name: &OsStr, meta: &Meta) -> Option<i64> {
+fn newest_ctime(folder: &Folder, name: &OsStr, meta: &Meta) -> Option<i64> {
     let into =
         |folder: &Folder, name: &OsStr| folder.open_folder(Name::new(name.to_str()?).ok()?).ok();
     let (mut newest, mut open) = (meta.changed, Vec::new());
@@ -509,7 +509,7 @@ fn remove_all(folder: &Folder, name: Name) -> io::Result<u64> {
 }
 
 /// `name.ext`, `name 2.ext`, …; a name that would become too long is shortened.
-fn numbered(name: &str, number: u32) -> String {
+fn numbered_name(name: &str, number: u32) -> String {
     if number == 1 {
         return name.to_owned();
     }
@@ -531,11 +531,11 @@ mod tests {
 
     #[test]
     fn numbers_go_before_the_last_extension() {
-        assert_eq!(numbered("a.md", 1), "a.md");
-        assert_eq!(numbered("a.md", 2), "a 2.md");
-        assert_eq!(numbered("v1.2", 3), "v1 3.2");
-        assert_eq!(numbered("folder", 2), "folder 2");
-        let long = numbered(&format!("{}.md", "ü".repeat(126)), 12);
+        assert_eq!(numbered_name("a.md", 1), "a.md");
+        assert_eq!(numbered_name("a.md", 2), "a 2.md");
+        assert_eq!(numbered_name("v1.2", 3), "v1 3.2");
+        assert_eq!(numbered_name("folder", 2), "folder 2");
+        let long = numbered_name(&format!("{}.md", "ü".repeat(126)), 12);
         assert!(long.len() <= MAX_NAME_BYTES && long.ends_with(" 12.md"), "{long}");
     }
 }

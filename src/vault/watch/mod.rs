@@ -402,7 +402,7 @@ impl Watcher {
     }
 
     /// Whether events report every change: then the catalogue is up to date after [`Self::settle`].
-    pub fn is_told_of_changes(&self) -> bool {
+    pub fn is_watched(&self) -> bool {
         let has_all = self.events().is_some_and(|events| events.limited().is_none());
         has_all && self.is_complete.load(Ordering::Acquire)
     }

@@ -59,10 +59,10 @@ fn a_rename_is_one_event_even_if_it_is_read_half_way() {
     (0..files).for_each(|n| fs::write(place("old", n), "x").expect("written"));
     vault.settle();
     let renames = Arc::<AtomicUsize>::default();
-    let heard = Arc::clone(&renames);
+    let counter = Arc::clone(&renames);
     vault.subscribe(Box::new(move |change| {
         let is_rename = matches!(change.kind, ChangeKind::Renamed { .. });
-        heard.fetch_add(usize::from(is_rename), Ordering::Relaxed);
+        counter.fetch_add(usize::from(is_rename), Ordering::Relaxed);
     }));
     std::thread::scope(|scope| {
         let rename = |n| fs::rename(place("old", n), place("new", n)).expect("renamed");

@@ -19,7 +19,7 @@ use vault_steward::store::inbox::{InboxState, VOICE};
 
 use super::life::Life;
 use super::memory::Forgets;
-use super::mind::{Mind, Nowhere, Tells, request, wanted};
+use super::mind::{Mind, Nowhere, VoiceUpdates, request, wanted};
 use super::stand_in::{WENT_WRONG, Wire};
 use super::world::{Time, Trouble, World, lock};
 use crate::chance::Chance;
@@ -151,8 +151,8 @@ fn run(world: &Arc<World>, folder: &Path, killed: Option<u64>, said: u32) -> u64
     drop(runtime);
     world.tell(|| {
         let rows = Store::at(folder).inbox.last(VOICE, 100).unwrap();
-        let told = rows.iter().map(|row| (&row.message, row.state, row.attempts, row.turn));
-        format!("{:?}", told.collect::<Vec<_>>())
+        let columns = rows.iter().map(|row| (&row.message, row.state, row.attempts, row.turn));
+        format!("{:?}", columns.collect::<Vec<_>>())
     });
     life.passed()
 }
@@ -164,12 +164,12 @@ async fn begin(world: &Arc<World>, life: &Arc<Life>, folder: &Path) -> Parts {
     let conversations = conversations(folder, Arc::clone(&time));
     let mind = Mind { world: Arc::clone(world), life: Arc::clone(life) };
     let memory = StoredMemory::new(conversations.clone());
-    let tells = Tells::default();
+    let updates = VoiceUpdates::default();
     let ports = Ports {
         memory: Box::new(Forgets { memory, world: Arc::clone(world) }),
         models: Box::new(mind.clone()),
         toolbox: Box::new(mind),
-        audience: Box::new(tells.clone()),
+        audience: Box::new(updates.clone()),
         place: Arc::new(Nowhere),
     };
     let agent = Agent::new(ports, TurnSettings::default());
@@ -177,7 +177,7 @@ async fn begin(world: &Arc<World>, life: &Arc<Life>, folder: &Path) -> Parts {
     let left = tokio::task::spawn_blocking(move || recovers.recover()).await.unwrap().unwrap();
     let voice = Arc::new(Voice::new(agent.clone(), conversations.clone()));
     voice.set_retry_seconds(60);
-    let _ = tells.voice.set(Arc::downgrade(&voice));
+    let _ = updates.voice.set(Arc::downgrade(&voice));
     agent.deliver_undelivered(left).await;
     if world.troubles(|trouble| trouble.deletes, 2) {
         delete_some(world, &conversations).await;
@@ -351,7 +351,7 @@ impl Keeper {
             memory: Box::new(StoredMemory::new(conversations.clone())),
             models: Box::new(mind.clone()),
             toolbox: Box::new(mind),
-            audience: Box::new(Tells::default()),
+            audience: Box::new(VoiceUpdates::default()),
             place: Arc::new(Nowhere),
         };
         let agent = Agent::new(ports, TurnSettings::default());

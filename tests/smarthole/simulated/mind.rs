@@ -268,15 +268,15 @@ impl Toolbox for Mind {
 
 /// Reports events to the worker, as the daemon does.
 #[derive(Clone, Default)]
-pub struct Tells {
+pub struct VoiceUpdates {
     /// A weak reference: the agent, which owns this, ends with a life.
     pub voice: Arc<OnceLock<Weak<Voice>>>,
 }
 
-impl UpdateSink for Tells {
-    fn send(&self, told: TurnUpdate) {
+impl UpdateSink for VoiceUpdates {
+    fn send(&self, update: TurnUpdate) {
         if let Some(voice) = self.voice.get().and_then(Weak::upgrade) {
-            voice.on_update(&told);
+            voice.on_update(&update);
         }
     }
 }

@@ -93,7 +93,7 @@ impl Editor {
 }
 
 /// The typed text without the marks that continue lines.
-fn joined(typed: &str) -> String {
+fn join_lines(typed: &str) -> String {
     typed.replace("\\\n", "\n")
 }
 
@@ -110,6 +110,6 @@ mod tests {
     fn a_line_with_a_final_backslash_continues() {
         assert!(goes_on("a\\") && goes_on("a\\\nb\\"));
         assert!(!goes_on("a") && !goes_on("C:\\\\") && !goes_on(""));
-        assert_eq!(joined("a\\\nb"), "a\nb");
+        assert_eq!(join_lines("a\\\nb"), "a\nb");
     }
 }

@@ -4,7 +4,7 @@
 use std::io::{self, Write as _};
 use std::thread;
 
-use super::{EditorSetup, Typed, goes_on, joined};
+use super::{EditorSetup, Typed, goes_on, join_lines};
 
 /// Starts the threads.
 pub fn start(desk: EditorSetup) -> io::Result<()> {
@@ -37,7 +37,7 @@ fn read(prompt: &str) -> Typed {
         match io::stdin().read_line(&mut text) {
             Ok(0) | Err(_) => return Typed::End,
             Ok(_) if goes_on(text.trim_end_matches(['\r', '\n'])) => {}
-            Ok(_) => return Typed::Line(joined(&text.replace("\r\n", "\n"))),
+            Ok(_) => return Typed::Line(join_lines(&text.replace("\r\n", "\n"))),
         }
     }
 }

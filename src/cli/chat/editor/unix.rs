@@ -13,7 +13,7 @@ use rustyline::{Config, ExternalPrinter as _};
 use tokio::sync::mpsc::UnboundedSender;
 
 use super::completion::Assistant;
-use super::{EditorSetup, Typed, joined};
+use super::{EditorSetup, Typed, join_lines};
 use crate::server::private;
 
 /// The most lines in the history.
@@ -78,7 +78,7 @@ fn read(
                     tracing::debug!(%error, "could not remember a line");
                 }
             }
-            Typed::Line(joined(&line))
+            Typed::Line(join_lines(&line))
         }
         Err(ReadlineError::Interrupted) => {
             Typed::Interrupted { had_text: typed.load(Ordering::Acquire) }

@@ -36,9 +36,9 @@ pub struct Opening {
 pub fn open(line: &str, is_complete: bool) -> Option<Opening> {
     if line.len() > LONGEST_MARK {
         let known = &line[..boundary(line, LONGEST_MARK)];
-        return Some(read(known, false).unwrap_or_else(|| paragraph(known)));
+        return Some(read_opening(known, false).unwrap_or_else(|| paragraph(known)));
     }
-    read(line, is_complete)
+    read_opening(line, is_complete)
 }
 
 /// The last character boundary at or before `most`.
@@ -46,7 +46,7 @@ pub fn boundary(text: &str, most: usize) -> usize {
     (0..=most).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0)
 }
 
-fn read(line: &str, is_complete: bool) -> Option<Opening> {
+fn read_opening(line: &str, is_complete: bool) -> Option<Opening> {
     let indent = line.len() - line.trim_start_matches(' ').len();
     let rest = &line[indent..];
     let opening = |block, length: usize| Some(Opening { indent, block, length: indent + length });

@@ -65,7 +65,7 @@ impl<'a> Text<'a> {
 /// Parses the beginning of `text`, which is not empty and has no line break. `before` is the preceding
 /// character; `is_complete` means that the line ends with `text`.
 pub fn step(text: &str, before: Option<char>, style: Style, is_complete: bool) -> Step {
-    read(Text::window(text, is_complete), before, style, 0).unwrap_or(Step::Need)
+    read_step(Text::window(text, is_complete), before, style, 0).unwrap_or(Step::Need)
 }
 
 /// Parses a complete line, or the inside of a span.
@@ -73,7 +73,9 @@ fn spans(text: &str, style: Style, depth: usize) -> Vec<(String, Style)> {
     let (mut found, mut at, mut before) = (Vec::new(), 0, None);
     while at < text.len() {
         let rest = Text { known: &text[at..], is_complete: true };
-        let Ok(Step::OutputPart(length, shown)) = read(rest, before, style, depth) else { break };
+        let Ok(Step::OutputPart(length, shown)) = read_step(rest, before, style, depth) else {
+            break;
+        };
         found.extend(shown);
         before = text[at..at + length].chars().next_back();
         at += length;
@@ -81,11 +83,11 @@ fn spans(text: &str, style: Style, depth: usize) -> Vec<(String, Style)> {
     found
 }
 
-fn read(text: Text<'_>, before: Option<char>, style: Style, depth: usize) -> Result<Step, ()> {
+fn read_step(text: Text<'_>, before: Option<char>, style: Style, depth: usize) -> Result<Step, ()> {
     let Some(first) = text.at(0)? else { return Ok(Step::OutputPart(0, Vec::new())) };
     let span = match first {
         _ if depth >= DEPTH => None,
-        '\\' => escaped(text, style)?,
+        '\\' => read_escape(text, style)?,
         '`' => code(text, style)?,
         '*' | '_' | '~' => emphasis(text, before, first, style, depth)?,
         '[' => link(text, 0, style, depth)?,
@@ -102,7 +104,7 @@ fn read(text: Text<'_>, before: Option<char>, style: Style, depth: usize) -> Res
     }))
 }
 
-fn escaped(text: Text<'_>, style: Style) -> Result<Option<Step>, ()> {
+fn read_escape(text: Text<'_>, style: Style) -> Result<Option<Step>, ()> {
     let next = text.at(1)?.filter(char::is_ascii_punctuation);
     Ok(next.map(|c| Step::OutputPart(2, vec![(c.to_string(), style)])))
 }

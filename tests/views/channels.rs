@@ -493,13 +493,13 @@ fn mcp_lookups_do_not_reveal_hidden_files() {
 fn a_model_gets_only_what_its_caller_may_see() {
     let world = lived(true);
     let persons = world.model.requests();
-    let told = |requests: &[crate::models::Request]| -> String {
+    let sent = |requests: &[crate::models::Request]| -> String {
         let body = |request: &crate::models::Request| -> Value {
             serde_json::from_slice(&request.body).unwrap()
         };
         requests.iter().map(|request| body(request)["messages"].to_string()).collect()
     };
-    let all = told(&persons);
+    let all = sent(&persons);
     let outline = "The vault as this conversation begins; vault_outline shows more:";
     for part in ["zzmark words", "Zzmark Closed/Zzmark plan.md", "Always say zzmarktext", outline] {
         assert!(all.contains(part), "a person's conversation is told `{part}`: {all}");
@@ -524,14 +524,14 @@ fn a_model_gets_only_what_its_caller_may_see() {
                 assert_eq!(answer["result"]["stopReason"], "end_turn", "{answer}");
             }
             let requests = world.model.requests();
-            let told = told(&requests[before..]);
-            assert!(requests.len() > before + 2 && told.contains("Open/seen.md"), "{told}");
+            let sent = sent(&requests[before..]);
+            assert!(requests.len() > before + 2 && sent.contains("Open/seen.md"), "{sent}");
             assert!(
-                told.contains(outline),
-                "a limited caller's model is told what it may see: {told}"
+                sent.contains(outline),
+                "a limited caller's model is told what it may see: {sent}"
             );
-            let at = told.to_lowercase().find(MARK);
-            let near = at.map(|at| &told[at.saturating_sub(300)..(at + 100).min(told.len())]);
+            let at = sent.to_lowercase().find(MARK);
+            let near = at.map(|at| &sent[at.saturating_sub(300)..(at + 100).min(sent.len())]);
             assert!(near.is_none(), "as {scope}, Obsidian {with_obsidian}: {near:?}");
         }
     }

@@ -108,18 +108,18 @@ fn a_client_receives_only_its_subscriptions() {
     for text in ["two\n", "three\n"] {
         fs::write(ground.vault.join("a.md"), text).unwrap();
     }
-    let told = pieces.next();
-    assert_eq!(told["method"], "notifications/resources/updated", "{told}");
-    assert_eq!(told["params"]["uri"], "vault:///a.md");
-    assert_eq!(told["params"]["_meta"]["io.modelcontextprotocol/subscriptionId"], 1);
+    let notification = pieces.next();
+    assert_eq!(notification["method"], "notifications/resources/updated", "{notification}");
+    assert_eq!(notification["params"]["uri"], "vault:///a.md");
+    assert_eq!(notification["params"]["_meta"]["io.modelcontextprotocol/subscriptionId"], 1);
     fs::write(ground.vault.join("b.md"), "new\n").unwrap();
     // The two writes may be reported separately, but the other note causes no notification.
-    let mut told = pieces.next();
-    while told["method"] == "notifications/resources/updated" {
-        assert_eq!(told["params"]["uri"], "vault:///a.md");
-        told = pieces.next();
+    let mut notification = pieces.next();
+    while notification["method"] == "notifications/resources/updated" {
+        assert_eq!(notification["params"]["uri"], "vault:///a.md");
+        notification = pieces.next();
     }
-    assert_eq!(told["method"], "notifications/resources/list_changed", "{told}");
+    assert_eq!(notification["method"], "notifications/resources/list_changed", "{notification}");
 
     for wrong in [
         json!(null),
@@ -160,8 +160,8 @@ fn a_client_receives_changes_of_the_prompt_list() {
     // Another note does not count, and the text of a template is not in the list.
     fs::write(ground.vault.join("b.md"), "new\n").unwrap();
     fs::write(ground.vault.join("Templates/Meeting.md"), "# {{title}}\n").unwrap();
-    let told = pieces.next();
-    assert_eq!(told["method"], "notifications/prompts/list_changed", "{told}");
+    let notification = pieces.next();
+    assert_eq!(notification["method"], "notifications/prompts/list_changed", "{notification}");
     let (_, answer) = ground.ask("prompts/list", &json!({}));
     assert_eq!(answer["result"]["prompts"][1]["name"], "template_Meeting", "{answer}");
 }

@@ -1,11 +1,11 @@
 /** The state of the displayed conversation, for all parts that show it. Pure. */
 
 import type { Activeness } from "../activity";
-import type { Entry, Standing } from "./timeline";
+import type { Entry, ConversationStatus } from "./timeline";
 
 export type Kind = "away" | "waiting" | "working" | "failed" | "stopped" | "ended" | "done" | "none";
 
-export interface Stands {
+export interface ShownState {
   kind: Kind;
   /** A word or two; empty if there is nothing to show. */
   text: string;
@@ -17,13 +17,13 @@ export interface Stands {
 export interface Known {
   isConnected: boolean;
   activeness: Activeness | null;
-  standing: Standing;
+  status: ConversationStatus;
   entries: Entry[];
   isEnded: boolean;
 }
 
-export function standsOf({ isConnected, activeness, standing, entries, isEnded }: Known): Stands {
-  const { state, waiting } = standing;
+export function shownState({ isConnected, activeness, status, entries, isEnded }: Known): ShownState {
+  const { state, waiting } = status;
   if (!isConnected) return { kind: "away", text: "Disconnected", work: state === "idle" ? "" : "Interrupted: the daemon is not connected" };
   if (activeness === "asking" || state === "requires_action") return { kind: "waiting", text: "Waiting for you", work: "Waiting for your approval" };
   if (state === "running") return { kind: "working", text: "Working", work: "Working…" };
