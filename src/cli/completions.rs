@@ -105,7 +105,7 @@ pub fn vaults() -> ArgValueCompleter {
         let folders = PathCompleter::dir().complete(typed).into_iter();
         found.extend(folders.map(|folder| match folder.get_value().to_str() {
             Some(path) if IS_BASH.load(Ordering::Relaxed) => {
-                CompletionCandidate::new(path.trim_end_matches('/'))
+                CompletionCandidate::new(path.trim_end_matches(std::path::is_separator))
             }
             _ => folder,
         }));

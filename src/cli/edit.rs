@@ -14,6 +14,7 @@ use serde_json::{Value, json};
 use super::whole_note::WholeNote;
 use super::{CallOptions, Failure, Result, Session, completions};
 use crate::config::Environment;
+use crate::config::quoting::quoted;
 #[cfg(not(unix))]
 use crate::hooks::program_path::find;
 use crate::tools::{EditFile, Tool as _};
@@ -70,10 +71,10 @@ pub fn run(session: &Session, edit: &EditArguments) -> Result<()> {
 
 /// Adds the location of the edited copy to the failure.
 fn with_draft(failure: Failure, draft: &Path, path: &str) -> Failure {
-    let draft = draft.display();
+    let (draft, path) = (draft.display(), quoted(path));
     let next = match failure.code.as_str() {
-        "stale_revision" => format!("`steward edit '{path}'` opens the note as it is now"),
-        _ => failure.hint.unwrap_or_else(|| format!("`steward edit '{path}'` tries again")),
+        "stale_revision" => format!("`steward edit {path}` opens the note as it is now"),
+        _ => failure.hint.unwrap_or_else(|| format!("`steward edit {path}` tries again")),
     };
     Failure { hint: Some(format!("your text is in `{draft}`; {next}")), ..failure }
 }

@@ -21,6 +21,7 @@ use crate::config::layers::{self, Flags, Settings};
 use crate::config::live::Live;
 use crate::config::log::Level;
 use crate::config::obsidian::{self, KnownVaults};
+use crate::config::quoting::quoted;
 use crate::config::running::Running;
 use crate::config::vaults::{self, Choice};
 use crate::config::{Config, ConfigError, Environment};
@@ -412,7 +413,7 @@ impl Session {
         let root = self.vault().ok();
         for (flag, value) in [("--vault", root), ("--config", self.flags.config.as_deref())] {
             if let Some(value) = value {
-                command.push_str(&format!(" {flag} {}", words::quoted(&value.to_string_lossy())));
+                command.push_str(&format!(" {flag} {}", quoted(&value.to_string_lossy())));
             }
         }
         command

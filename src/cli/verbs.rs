@@ -8,6 +8,7 @@ use serde_json::json;
 
 use super::whole_note::{BINARY, WholeNote};
 use super::{CallOptions, Failure, Result, Session, as_of, completions, paint, words};
+use crate::config::quoting::quoted;
 use crate::tools::{
     Copy, DailyNote, Delete, ListFiles, ListTags, Move, ReadFile, SearchFiles, Tool as _, WriteFile,
 };
@@ -248,13 +249,13 @@ pub fn new(session: &Session, new: &NewArguments) -> Result<()> {
     let made = session.call_with(WriteFile::NAME, arguments, CallOptions::agreed(new.yes));
     let made = made.map_err(|failure| match failure.code.as_str() {
         "already_exists" => {
-            let hint = format!("`steward edit '{}'` changes it", new.name);
+            let hint = format!("`steward edit {}` changes it", quoted(&new.name));
             Failure { hint: Some(hint), ..failure }
         }
         "ambiguous_path" => {
             let other = failure.data.as_ref().and_then(|data| data["did_you_mean"][0].as_str());
-            let hint = other.map(|other| {
-                format!("`steward edit '{other}'` changes that one; `--create` makes another")
+            let hint = other.map(quoted).map(|other| {
+                format!("`steward edit {other}` changes that one; `--create` makes another")
             });
             Failure { hint: hint.or(failure.hint.clone()), ..failure }
         }

@@ -6,6 +6,7 @@ use std::sync::LazyLock;
 
 use regex::{Captures, Regex};
 
+use crate::config::quoting::quoted;
 use crate::tools::{
     ApplyPlan, DailyNote, DescribeVault, GetLinks, ListChanges, ListFiles, ListJobs, ListTags,
     ListTrash, PlanChanges, ReadFile, Registry, RollbackJob, SearchFiles, SearchNotes, ShowPlan,
@@ -207,7 +208,8 @@ fn commands(hint: &str) -> String {
         if hint[..whole.start()].ends_with("steward call ") {
             return whole.as_str().to_owned();
         }
-        let path = found.name("path").map_or(String::new(), |path| format!(" '{}'", path.as_str()));
+        let path =
+            found.name("path").map_or(String::new(), |path| format!(" {}", quoted(path.as_str())));
         format!("`{}{path}`", command_of(&found["tool"]))
     };
     tools.replace_all(hint, command).replace("`create: true`", "`--create`")
@@ -270,44 +272,6 @@ fn in_own_words(line: &str) -> Option<String> {
     Some(format!("    and {rest}; `{command}` shows them"))
 }
 
-/// A word of a command line, quoted for a shell.
-pub fn quoted(word: &str) -> String {
-    if cfg!(windows) { quoted_for_windows(word) } else { quoted_for_unix(word) }
-}
-
-fn is_plain(word: &str, others: &str) -> bool {
-    !word.is_empty() && word.chars().all(|c| c.is_ascii_alphanumeric() || others.contains(c))
-}
-
-fn quoted_for_unix(word: &str) -> String {
-    match is_plain(word, "/._-+:@") {
-        true => word.to_owned(),
-        false => format!("'{}'", word.replace('\'', r"'\''")),
-    }
-}
-
-/// In double quotes, which `cmd` and PowerShell have in common: both take what separates commands for text there. But
-/// PowerShell expands `$` and the backtick within them, and curly quotes end them; the backtick before each, which
-/// prevents that, is text to `cmd`. `cmd` expands `%NAME%` in any quotes.
-fn quoted_for_windows(word: &str) -> String {
-    // PowerShell takes `@` for a sign of its own at the start of a word.
-    if is_plain(word, r"\/._-+:") {
-        return word.to_owned();
-    }
-    let mut quoted = String::from('"');
-    for c in word.chars() {
-        if matches!(c, '$' | '`' | '“' | '”' | '„') {
-            quoted.push('`');
-        }
-        quoted.push(c);
-    }
-    // Programs take `\"` for a quote that is meant, and each of several backslashes before a quote needs another one.
-    let before_quote = word.len() - word.trim_end_matches('\\').len();
-    quoted.extend(std::iter::repeat_n('\\', before_quote));
-    quoted.push('"');
-    quoted
-}
-
 #[cfg(test)]
 mod tests {
     use std::path::{Path, PathBuf};
@@ -315,30 +279,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_word_is_quoted_as_the_shells_of_windows_take_it() {
-        let cases = [
-            (r"C:\My Vault", r#""C:\My Vault""#),
-            (r"C:\It’s 100%", r#""C:\It’s 100%""#),
-            (r"C:\$home & x", r#""C:\`$home & x""#),
-            (r"C:\a`b's", r#""C:\a``b's""#),
-            ("C:\\“It’s”", "\"C:\\`“It’s`”\""),
-            (r"C:\notes\", r"C:\notes\"),
-            (r"C:\My Vault\", r#""C:\My Vault\\""#),
-            (r"C:\%NAME%", r#""C:\%NAME%""#),
-            ("@home", r#""@home""#),
-            ("", r#""""#),
-        ];
-        for (word, shown) in cases {
-            assert_eq!(quoted_for_windows(word), shown);
-        }
-        assert_eq!(["", "a", "$a & b's"].map(quoted_for_unix), ["''", "a", r"'$a & b'\''s'"]);
-    }
-
-    #[test]
     fn hints_name_commands() {
         let cases = [
             ("list_changes lists them", "`steward log` lists them"),
-            ("list_files with path `A b` shows it", "`steward list 'A b'` shows it"),
+            ("list_files with path `A` shows it", "`steward list A` shows it"),
             (
                 "read it with read_file, or `edit_file`",
                 "read it with `steward read`, or `steward call edit_file`",

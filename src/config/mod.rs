@@ -11,7 +11,8 @@
 //! [`keyring`] (keys of model vendors), [`keys`] (the table of settings), [`live`] and [`watch`]
 //! (changes while the daemon runs), [`edit`] and [`change`] (changing one setting in the file),
 //! [`outside`] (third-party programs), [`obsidian`] and [`vaults`] (choosing the vault), [`running`] and [`instance`]
-//! (one daemon per vault), [`installed`] and [`updates`] (where the program comes from).
+//! (one daemon per vault), [`installed`] and [`updates`] (where the program comes from), [`quoting`] (words of commands
+//! that are printed).
 
 pub mod change;
 pub mod edit;
@@ -32,6 +33,7 @@ pub mod logins;
 pub mod models;
 pub mod obsidian;
 pub mod outside;
+pub mod quoting;
 pub mod running;
 pub mod security;
 pub mod updates;

@@ -8,6 +8,7 @@
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
+use crate::config::quoting::quoted;
 use crate::journal::{Action, ChangeId, Difference, Journal, ListedSet};
 use crate::locks::lock;
 use crate::note::path::VaultPath;
@@ -75,8 +76,10 @@ fn lost(vault: &Vault, journal: &Journal, made: &NewNote) -> Option<String> {
     (!left).then(|| {
         format!(
             "another program replaced `{}` soon after it was made, and nothing of its text is \
-             left; `steward log --diff '{}'` shows it, change {}",
-            made.path, made.path, made.change
+             left; `steward log --diff {}` shows it, change {}",
+            made.path,
+            quoted(made.path.as_str()),
+            made.change
         )
     })
 }

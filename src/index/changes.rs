@@ -99,9 +99,9 @@ impl Queue {
         if let ChangeKind::Renamed { from } = &change.kind {
             added |= self.add(&mut pending, from, change.entry);
             added |= self.add(&mut pending, &change.path, change.entry);
-        } else if change.entry != Kind::Folder {
-            // The files of a new or removed folder are reported one by one.
-            added |= self.add(&mut pending, &change.path, change.entry);
+        } else if change.entry != Kind::Folder || matches!(change.kind, ChangeKind::Modified) {
+            // The files of a new or removed folder are reported one by one. A folder that is modified was a file before.
+            added |= self.add(&mut pending, &change.path, Kind::File);
         }
         drop(pending);
         if added {

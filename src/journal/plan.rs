@@ -224,6 +224,8 @@ pub(super) fn deletion(
             let mut room = MAX_FOLDER_BYTES;
             // Notes first: one large picture must not use up their space.
             let mut below = vault.files_below(path)?;
+            // Windows lists a removed file until it is closed, except on NTFS.
+            below.retain(|(path, _)| !is_temp_path(path));
             below.sort_by_key(|(path, _)| !path.is_note());
             for (below, meta) in below {
                 let whole = below.components().try_fold(path.clone(), |at, name| at.join(name));

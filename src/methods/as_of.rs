@@ -3,6 +3,7 @@
 use chrono::{DateTime, Local, Utc};
 
 use super::diff::{AROUND, counted};
+use crate::config::quoting::quoted;
 use crate::journal::{
     AsOf, ChangeSetId, Content, Gap, Journal, Moment, PastState, PointInTime, TreeEntry,
 };
@@ -211,7 +212,7 @@ fn find(context: &Context, requested: &str, moment: &Moment) -> Result<AsOf> {
         ErrorObject::new(Kind::NotFound, format!("`{requested}` was not in the vault at {time}"));
     Err(match asked_at.gap {
         Some(gap) => object.hint(unsure(gap).said),
-        None => object.hint(format!("`steward log '{requested}'` shows when it changed")),
+        None => object.hint(format!("`steward log {}` shows when it changed", quoted(requested))),
     })
 }
 

@@ -47,6 +47,11 @@ fn snapshot(vault: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     while let Some(folder) = folders.pop() {
         for entry in std::fs::read_dir(folder).unwrap() {
             let path = entry.unwrap().path();
+            // A replaced version, which the steward keeps open for three seconds. Wine lists it until it is closed.
+            let is_replaced = path.file_name().unwrap().to_string_lossy().starts_with(".~vs-");
+            if cfg!(windows) && is_replaced {
+                continue;
+            }
             if path.is_dir() {
                 found.insert(path.clone(), Vec::new());
                 folders.push(path);

@@ -132,7 +132,7 @@ fn a_vault_restored_elsewhere_gets_a_list_of_possible_histories() {
     copy(&vault, &elsewhere);
     std::fs::remove_dir_all(&vault).unwrap();
     let daemon = home.serve(&elsewhere);
-    let adopt = format!("steward journal adopt --from '{}'", vault.display());
+    let adopt = format!("steward journal adopt --from {}", vault.display());
     let status = home.run_in(&elsewhere, &["status"]).expect(0).stdout;
     assert!(status.contains(&adopt), "{status}");
     assert!(!log(&home, &elsewhere).contains("budget"));

@@ -170,10 +170,12 @@ fn the_page_is_opened_by_an_address_that_holds_once() {
     assert_ne!(json["url"], printed.trim_end(), "each is another");
     let token = home.run_in(&vault, &["token"]).expect(0).stdout;
     assert!(!printed.contains(token.trim()), "no token in an address");
-    // Without a browser the address is still printed.
-    let mut command = home.steward(&["open"]);
-    command.current_dir(&vault).env("PATH", home.path("elsewhere"));
-    let opened = finish(command).expect(0);
-    assert!(opened.stdout.starts_with(&start), "{opened:?}");
-    assert!(opened.stderr.contains("could not open a browser"), "{opened:?}");
+    // Without a browser the address is still printed. Windows finds its opener without `PATH`, and would open one.
+    if cfg!(unix) {
+        let mut command = home.steward(&["open"]);
+        command.current_dir(&vault).env("PATH", home.path("elsewhere"));
+        let opened = finish(command).expect(0);
+        assert!(opened.stdout.starts_with(&start), "{opened:?}");
+        assert!(opened.stderr.contains("could not open a browser"), "{opened:?}");
+    }
 }

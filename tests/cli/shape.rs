@@ -209,7 +209,10 @@ fn completions_know_commands_tools_notes_settings_and_changes() {
         (&["move", "projects/my\\ n"], "Projects/My Note"),
         (&["move", "projects/my n"], "Projects/My Note"),
         (&["move", "'projects/my"], "Projects/My Note"),
-        (&["status", "--vault", "./Proj"], "./Projects"),
+        (
+            &["status", "--vault", "./Proj"],
+            if cfg!(windows) { r".\Projects" } else { "./Projects" },
+        ),
         (&["config", "set", "models.ch"], "models.chain"),
         (&["undo", "1"], "1"),
         (&["restore", "Pl"], "Plan.md"),

@@ -1,5 +1,6 @@
 //! The everyday commands, with a daemon and without.
 
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
@@ -15,15 +16,26 @@ fn garden(home: &Home) -> PathBuf {
     write(".obsidian/app.json", r#"{"trashOption": "local"}"#);
     write("Tomato.md", "# Tomato\n\nNever before the last frost. (why?)\n#vegetable\n");
     write("Home.md", "[[Tomato]] and [[Projects/My Note]] #index\n");
-    // Lists begin with the newest, and files written at once have equal times. On Windows a folder
-    // cannot be opened as a file.
+    // Lists begin with the newest, and files written at once have equal times.
     for (seconds, name) in [(1, "Projects"), (2, "Tomato.md"), (3, "Home.md")] {
         let time = SystemTime::UNIX_EPOCH + Duration::from_secs(1_700_000_000 + seconds);
-        if let Ok(file) = std::fs::File::open(vault.join(name)) {
-            file.set_modified(time).unwrap();
-        }
+        settable(&vault.join(name)).set_modified(time).unwrap();
     }
     vault
+}
+
+/// A file or a folder, opened so that its time can be set.
+fn settable(path: &Path) -> File {
+    let mut options = File::options();
+    #[cfg(unix)]
+    options.read(true);
+    #[cfg(windows)]
+    {
+        // FILE_FLAG_BACKUP_SEMANTICS, without which a folder cannot be opened.
+        use std::os::windows::fs::OpenOptionsExt;
+        options.write(true).custom_flags(0x0200_0000);
+    }
+    options.open(path).unwrap()
 }
 
 fn read(vault: &Path, name: &str) -> String {
@@ -90,12 +102,15 @@ fn a_new_note_never_takes_the_place_of_another() {
     let home = Home::new();
     let vault = garden(&home);
     let run = home.run_in(&vault, &["new", "Home", "mine"]).expect(1);
-    assert!(run.stderr.contains("steward edit 'Home'"), "{run:?}");
+    assert!(run.stderr.contains("`steward edit Home`"), "{run:?}");
     assert!(read(&vault, "Home.md").starts_with("[[Tomato]]"));
     // A note of that name in another folder is reported, and another one is created only on
     // request.
     let twin = home.run_in(&vault, &["new", "my note"]).expect(1);
-    assert!(twin.stderr.contains("`steward edit 'Projects/My Note.md'`"), "{twin:?}");
+    // `cmd` has no single quotes.
+    let quote = if cfg!(windows) { '"' } else { '\'' };
+    let command = format!("`steward edit {quote}Projects/My Note.md{quote}`");
+    assert!(twin.stderr.contains(&command), "{twin:?}");
     let call = ["call", "write_file", "my note", "--content", "x"];
     let twin = home.run_in(&vault, &call).expect(1);
     assert!(twin.stderr.contains("give `--create`"), "{twin:?}");
@@ -168,7 +183,7 @@ fn a_note_changed_meanwhile_stays_and_the_edited_text_is_saved() {
     let meanwhile = format!("echo theirs > {}; echo mine > \"$1\"", path.display());
     let run = edit(&home, &vault, "Home.md", &meanwhile).expect(1);
     assert_eq!(read(&vault, "Home.md"), "theirs\n");
-    assert!(run.stderr.contains("steward edit 'Home.md'"), "{run:?}");
+    assert!(run.stderr.contains("`steward edit Home.md`"), "{run:?}");
     let draft = run.stderr.split('`').find(|part| part.contains("drafts")).unwrap().to_owned();
     assert_eq!(std::fs::read_to_string(&draft).unwrap(), "mine\n");
     // An editor that fails after it wrote loses nothing either, and its copy gets a name of its

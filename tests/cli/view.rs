@@ -15,12 +15,20 @@ struct Place {
 
 impl Place {
     fn new(app: &str) -> Self {
+        Self::with(app, &[])
+    }
+
+    /// With more files, which the daemon finds at its start.
+    fn with(app: &str, files: &[(&str, &str)]) -> Self {
         let home = Home::new();
         let vault = home.vault("Notes");
         std::fs::write(vault.join(".obsidian/app.json"), app).unwrap();
         std::fs::create_dir(vault.join("Garden")).unwrap();
         std::fs::write(vault.join("Garden/Compost.md"), "turn it\n").unwrap();
         std::fs::write(vault.join("Garden/Compost heap.png"), "x").unwrap();
+        for (path, text) in files {
+            std::fs::write(vault.join(path), text).unwrap();
+        }
         let daemon = home.serve(&vault);
         Self { home, vault, daemon }
     }
@@ -142,11 +150,9 @@ fn a_conversation_is_paged_named_and_written_into_the_vault() {
 
 #[test]
 fn a_link_of_an_answer_leads_to_its_heading_or_is_said_to_lead_nowhere() {
-    let place = Place::new("{}");
     let text = "---\ntags: [a]\n---\n# Turning\nturn it\n\n## When?\nweekly ^often\n# Watering\n## When?\n";
-    std::fs::write(place.vault.join("Garden/Soil.md"), text).unwrap();
-    std::fs::write(place.vault.join("Soil.md"), "# Clay\n").unwrap();
-    std::fs::write(place.vault.join("Paper.pdf"), "x").unwrap();
+    let files = [("Garden/Soil.md", text), ("Soil.md", "# Clay\n"), ("Paper.pdf", "x")];
+    let place = Place::with("{}", &files);
     let mut client = place.client();
     let mut leads = |link: &str| {
         let to = done(&mut client, "_vault/resolve_link", json!({"link": link}));

@@ -1,6 +1,7 @@
 //! A home with a vault, SmartHole and a model, and the program between them.
 
 use std::collections::BTreeSet;
+use std::io::ErrorKind;
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -62,7 +63,17 @@ impl Desk {
     }
 
     pub fn list(&self) -> String {
-        std::fs::read_to_string(self.vault.join("List.md")).unwrap()
+        let until = Instant::now() + Duration::from_secs(20);
+        loop {
+            match std::fs::read_to_string(self.vault.join("List.md")) {
+                // Windows replaces a file in two steps.
+                Err(error) if cfg!(windows) && error.kind() == ErrorKind::NotFound => {
+                    assert!(Instant::now() < until, "{error}");
+                    std::thread::yield_now();
+                }
+                read => return read.unwrap(),
+            }
+        }
     }
 
     /// A command's output as JSON.

@@ -3,6 +3,7 @@
 //! note open.
 
 use std::collections::BTreeMap;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant, SystemTime};
@@ -103,6 +104,21 @@ fn put(path: &Path, text: &str, at: SystemTime) {
     file.set_modified(at).unwrap();
 }
 
+/// Removes something, on Windows as soon as the daemon has it no longer open. Wine lists a removed file until then.
+fn removed(remove: impl Fn() -> std::io::Result<()>) {
+    let until = Instant::now() + Duration::from_secs(20);
+    loop {
+        match remove() {
+            Ok(()) => return,
+            Err(error) if cfg!(windows) && error.kind() == ErrorKind::NotFound => return,
+            Err(_) if cfg!(windows) && Instant::now() < until => {
+                std::thread::sleep(Duration::from_millis(20));
+            }
+            Err(error) => panic!("{error}"),
+        }
+    }
+}
+
 /// The time of the file of this number; the same in both worlds.
 fn written(number: usize) -> SystemTime {
     SystemTime::UNIX_EPOCH + Duration::from_secs(1_700_000_000 + number as u64 * 100)
@@ -184,9 +200,9 @@ impl World {
                 if path.is_dir() && !path.is_symlink() && name == "Sub" {
                     folders.push(path);
                 } else if path.is_dir() && !path.is_symlink() {
-                    std::fs::remove_dir_all(path).unwrap();
+                    removed(|| std::fs::remove_dir_all(&path));
                 } else if !is_way && !OPEN.iter().any(|(known, _)| *known == name) {
-                    std::fs::remove_file(path).unwrap();
+                    removed(|| std::fs::remove_file(&path));
                 }
             }
         }

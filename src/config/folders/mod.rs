@@ -8,6 +8,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use crate::config::quoting::quoted;
 use crate::config::{Environment, instance};
 use crate::server::private;
 use crate::store::{DATABASE, Owner, Store, is_full, owner_of};
@@ -122,7 +123,8 @@ impl Folders {
         let entries = owners.into_iter().take(3).map(|Owner { path, .. }| {
             format!(
                 "there is a history of a vault at `{path}`, a folder that is gone. If it is this vault's, \
-                 stop the daemon and run `steward journal adopt --from '{path}'`"
+                 stop the daemon and run `steward journal adopt --from {}`",
+                quoted(&path)
             )
         });
         entries.collect()

@@ -142,6 +142,26 @@ fn is_as_one_by_one(seen: &VisibleLinks<'_>, files: &[VaultPath]) {
     }
 }
 
+#[test]
+fn a_note_whose_name_a_folder_takes_has_no_links_any_more() {
+    let folders = [(); 2].map(|()| tempfile::tempdir().expect("a folder"));
+    let [place, state] = folders.each_ref().map(tempfile::TempDir::path);
+    let note = place.join("n.md");
+    std::fs::write(&note, "[[nowhere]]\n").expect("written");
+    let vault = Vault::open(place, state, vault::Settings::default(), &|_| ()).expect("opened").0;
+    let index = Index::new(vault.clone());
+    let (whole, root) = (View::default(), VaultPath::root());
+    let broken = || {
+        let seen = index.links.available(&whole, &Cancel::default()).expect("nobody withdraws");
+        seen.doubtful(&root, false).len()
+    };
+    assert_eq!(broken(), 1);
+    std::fs::remove_file(&note).expect("removed");
+    std::fs::create_dir(&note).expect("made");
+    vault.rescan().expect("scanned");
+    assert_eq!(broken(), 0);
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 32, ..ProptestConfig::default() })]
 

@@ -156,7 +156,8 @@ fn a_redirect_within_the_same_address_is_followed_as_it_is() {
 fn what_a_server_at_an_address_sends_has_limits() {
     fn endless(stream: &mut TcpStream, head: &str, part: &str) {
         let _ = stream.write_all(format!("HTTP/1.1 200 X\r\n{head}\r\n\r\n").as_bytes());
-        while stream.write_all(part.as_bytes()).is_ok() {}
+        let parts = part.repeat(256);
+        while stream.write_all(parts.as_bytes()).is_ok() {}
     }
     const JSON: &str = "Content-Type: application/json";
     const EVENTS: &str = "Content-Type: text/event-stream";
