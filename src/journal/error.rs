@@ -21,8 +21,8 @@ pub enum JournalError {
         /// Files left in a wrong state, one sentence each.
         left: Vec<String>,
     },
-    /// The journal could not record the change; nothing has changed.
-    #[error("the change was not made, because it could not be recorded: {0}")]
+    /// The journal cannot be read or written; nothing has changed.
+    #[error("the journal cannot be used: {0}")]
     Store(#[from] StoreError),
     /// One turn would delete or move more files than allowed without a person's agreement; nothing
     /// has changed.
@@ -254,7 +254,8 @@ impl UndoError {
             Self::Refused => "nothing was done".to_owned(),
             Self::NotInTrash { .. } => "it was emptied or taken out of the trash".to_owned(),
             Self::Emptied { .. } => {
-                "the journal no longer has what was removed from the trash by name".to_owned()
+                "nothing can restore it; to undo an earlier change, give its number; list_changes has them"
+                    .to_owned()
             }
             Self::Journal(error) => return error.hint(),
         })

@@ -30,14 +30,12 @@ pub fn sentence(rule: &Rule) -> String {
 }
 
 /// Describes the trigger of a rule.
-const ENABLED: &str = "once you have enabled it";
-
 fn runs(trigger: Trigger) -> String {
     match trigger {
         Trigger::Manual => "Runs only when you apply a plan.".to_owned(),
-        Trigger::Change => format!(
-            "Runs by itself once a changed file has been left alone for a while, {ENABLED}."
-        ),
+        Trigger::Change => {
+            "If enabled, runs once a changed file has been left alone for a while.".to_owned()
+        }
         Trigger::Every { seconds, at } => {
             let every = match seconds {
                 86_400 => "day".to_owned(),
@@ -46,7 +44,7 @@ fn runs(trigger: Trigger) -> String {
                 seconds => super::rules_file::in_hours(seconds),
             };
             let at = at.map(|at| format!(" at {}", at.format("%H:%M"))).unwrap_or_default();
-            format!("Runs by itself every {every}{at}, {ENABLED}.")
+            format!("If enabled, runs every {every}{at}.")
         }
     }
 }

@@ -97,12 +97,12 @@ fn actions_and_when_they_run() {
          {today}, set `people` to [{author}, \"Ada\"], add the tag #archive/meeting, remove the tags #a and #b, remove \
          `old`, move it to Meetings/{year of creation}/{month of creation}, rename it to {day of creation} {name}, create \
          L/{name}.md from the template T unless it exists, add \"Filed on {day of last change}\" at its end, fill it from \
-         the template Person if it has no text. Runs by itself every day at 03:00, once you have enabled it. Where the new path is taken, the file \
+         the template Person if it has no text. If enabled, runs every day at 03:00. Where the new path is taken, the file \
          stays. Takes each file a single time. Later rules are asked about the file, too."
     );
     assert!(
         described("do: [trash: true]\nrun: change")
-            .ends_with("move it to the trash. Runs by itself once a changed file has been left alone for a while, once you have enabled it.")
+            .ends_with("move it to the trash. If enabled, runs once a changed file has been left alone for a while.")
     );
     assert!(
         described("do:\n- set: {a: 1}\n  if_present: keep\n- set: {b: [x]}\n  if_present: merge")

@@ -145,6 +145,7 @@ impl StoreError {
                  touched"
                     .to_owned()
             }
+            Self::Unknown { what: "workflow run", .. } => "`steward workflow list` lists the runs".to_owned(),
             Self::Unknown { .. } => "`steward conversations list` lists the conversations".to_owned(),
             Self::Conflict { .. } => "wait for its end, or cancel it".to_owned(),
             _ if self.is_full() => "free some space; nothing was changed".to_owned(),

@@ -26,6 +26,7 @@ pub struct BlockedItem {
     pub reason: String,
 }
 
+#[derive(Default)]
 pub(super) struct JobUndo {
     pub undone: usize,
     pub blocked: Vec<BlockedItem>,
@@ -47,6 +48,11 @@ pub(super) fn undo_job(
     only: &[u32],
 ) -> Result<JobUndo, ToolError> {
     let (done_count, undone) = job.counts();
+    if job.state() == JobState::Interrupted && done_count == 0 {
+        // Nothing is to be undone, and its plan can be applied again.
+        job.set(context, JobState::Undone, None)?;
+        return Ok(JobUndo::default());
+    }
     if job.state() == JobState::Running || done_count == undone {
         return Err(job.wrong_state("list_jobs shows what is done of each job"));
     }

@@ -411,6 +411,31 @@ fn a_job_that_was_cut_short_is_resumed_where_it_was() {
 }
 
 #[test]
+fn an_interrupted_job_that_did_nothing_can_be_undone_and_its_plan_applied() {
+    let vault = long(12, 5);
+    let made = long_plan(&vault, 12);
+    vault.context.listeners.subscribe(Box::new(|event| {
+        assert!(
+            !matches!(event, OrganizeEvent::Job { done: 0, state: "running", .. }),
+            "cut short"
+        );
+    }));
+    let wanted = json!({ "plan": made.0, "identity": made.1 });
+    vault.err("apply_plan", wanted.clone(), ErrorCode::IoError);
+    let mut vault = vault.reopened();
+    vault.context.settings.organize.atomic_items = 5;
+    vault.context.origin.confirmed = true;
+    tools::settle(&vault.context).unwrap();
+    let job = vault.ok("list_jobs", json!({}))["jobs"][0].clone();
+    assert_eq!((&job["state"], &job["done"]), (&json!("interrupted"), &json!(0)));
+    vault.err("apply_plan", wanted.clone(), ErrorCode::WrongState);
+    let undone = vault.ok("rollback_job", json!({ "job": 1 }));
+    assert_eq!((&undone["state"], &undone["undone"]), (&json!("undone"), &json!(0)));
+    let done = vault.ok("apply_plan", wanted);
+    assert_eq!((&done["done"], &done["state"]), (&json!(12), &json!("completed")));
+}
+
+#[test]
 fn what_cannot_be_undone_is_named_and_the_rest_goes_back() {
     let vault = linked();
     let done = apply(&vault, &plan(&vault, moves()));

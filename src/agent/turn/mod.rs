@@ -339,10 +339,9 @@ impl Turn {
         if self.phase != Phase::AwaitingModel {
             return;
         }
-        if let Some(usage) = turn.usage {
-            self.spend(&usage);
-            out.push(Effect::Usage { usage: Some(usage), origin: Some(turn.origin.clone()) });
-        }
+        // A model may report no tokens; the request counts.
+        self.spend(&turn.usage.unwrap_or_default());
+        out.push(Effect::Usage { usage: turn.usage, origin: Some(turn.origin.clone()) });
         let calls: Vec<_> = turn.content.iter().filter_map(Block::call).cloned().collect();
         let text = visible_text(&turn.content);
         if !turn.content.is_empty() {

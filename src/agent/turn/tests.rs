@@ -98,6 +98,19 @@ fn results(effects: &[Effect]) -> Vec<(String, bool)> {
 }
 
 #[test]
+fn an_answer_whose_tokens_are_not_reported_counts_as_a_request() {
+    let mut turn = turn();
+    turn.handle(began());
+    let Event::Answered(mut given) = answer(vec![Block::text("hello")], Stop::EndTurn) else {
+        unreachable!("it answers")
+    };
+    given.usage = None;
+    let origin = Some(given.origin.clone());
+    let ended = turn.handle(Event::Answered(given));
+    assert!(ended.contains(&Effect::Usage { usage: None, origin }), "{ended:?}");
+}
+
+#[test]
 fn a_question_is_asked_and_answered() {
     let mut turn = turn();
     let begun = turn.handle(began());
