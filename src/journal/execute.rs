@@ -16,7 +16,7 @@ pub(super) enum Done {
         /// The index of its step.
         step: usize,
         /// `None` if it had to be finished, so that only its stored texts can revert it.
-        staged: Option<Staged>,
+        staged: Option<Box<Staged>>,
     },
     Folder(VaultPath),
     RemovedFolder(VaultPath),
@@ -111,7 +111,7 @@ fn execute_writes(
     for mut staged in staged {
         let saved = writer.commit(&mut staged);
         let saved = saved.map_err(|error| Failed { error, at: Some(ends.len()) })?;
-        done.push(Done::Write { step: ends.len(), staged: Some(staged) });
+        done.push(Done::Write { step: ends.len(), staged: Some(Box::new(staged)) });
         ends.push(Ended { outcome: Outcome::Written(saved), no_op: false, is_late: false });
         placed(ends.len());
     }
@@ -172,7 +172,7 @@ fn finish_below(writer: &Writer, folder: &VaultPath, done: &mut [Done]) {
         if let Done::Write { staged, .. } = one
             && let Some(staged) = staged.take_if(|staged| staged.needs(folder))
         {
-            writer.finish(staged);
+            writer.finish(*staged);
         }
     }
 }
@@ -181,7 +181,7 @@ fn finish_below(writer: &Writer, folder: &VaultPath, done: &mut [Done]) {
 pub(super) fn finish(writer: &Writer, done: Vec<Done>) {
     for done in done {
         match done {
-            Done::Write { staged: Some(staged), .. } => writer.finish(staged),
+            Done::Write { staged: Some(staged), .. } => writer.finish(*staged),
             Done::Restore(path, trashed) => writer.finish_restore(&trashed, &path),
             _ => {}
         }
@@ -194,7 +194,7 @@ pub(super) fn revert(rollback: &mut Rollback<'_>, done: Vec<Done>) {
     let batch = writer.sync_batch(0);
     for done in done.into_iter().rev() {
         let result = match done {
-            Done::Write { staged: Some(staged), .. } => writer.revert(staged),
+            Done::Write { staged: Some(staged), .. } => writer.revert(*staged),
             Done::Write { step, staged: None } => {
                 if let Some(step) = rollback.steps.get(step) {
                     rollback.roll_back_step(step);
