@@ -4,6 +4,7 @@ use std::fs;
 use std::sync::{Arc, Mutex};
 
 use serde_json::json;
+#[cfg(unix)]
 use vault_steward::note::code::ErrorCode;
 use vault_steward::vault::{ChangeKind, VaultChange};
 
