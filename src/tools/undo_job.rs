@@ -48,7 +48,7 @@ pub(super) fn undo_job(
     only: &[u32],
 ) -> Result<JobUndo, ToolError> {
     let (done_count, undone) = job.counts();
-    if job.state() == JobState::Interrupted && done_count == 0 {
+    if only.is_empty() && job.state() == JobState::Interrupted && done_count == 0 {
         // Nothing is to be undone, and its plan can be applied again.
         job.set(context, JobState::Undone, None)?;
         return Ok(JobUndo::default());

@@ -38,6 +38,8 @@ struct Walk<'t, 'f> {
     skip: Option<Skip>,
     /// The content columns of the open list items, outermost first, strictly increasing.
     lists: Vec<usize>,
+    /// Those outside of the open quote.
+    outer_lists: Vec<usize>,
     /// The lines of the open paragraph; the first one without container marks.
     paragraph: Vec<Range<usize>>,
     /// The lines of the open block, skipped ones included.
@@ -57,6 +59,7 @@ pub(super) fn walk(text: &str, start: usize, found: &mut ParsedInline) {
         found,
         skip: None,
         lists: Vec::new(),
+        outer_lists: Vec::new(),
         paragraph: Vec::new(),
         block: None,
         ends: false,
@@ -100,7 +103,12 @@ impl Walk<'_, '_> {
         } else {
             if quotes != self.quotes {
                 self.flush();
-                self.lists.clear();
+                let lists = std::mem::take(&mut self.lists);
+                if self.quotes == 0 {
+                    self.outer_lists = lists;
+                } else if quotes == 0 {
+                    self.lists = std::mem::take(&mut self.outer_lists);
+                }
                 self.quotes = quotes;
             }
             self.open(indent, content..line.end);
@@ -140,7 +148,8 @@ impl Walk<'_, '_> {
     /// Whether this line opens a block although a paragraph is open.
     fn starts_block(&self, indent: usize, line: Range<usize>) -> bool {
         let rest = &self.text[line.clone()];
-        indent < 4
+        let outer = self.outer_lists.iter().rfind(|content| **content <= indent);
+        indent < outer.unwrap_or(&0) + 4
             && (fence(rest).is_some()
                 || self.starts_math(&line)
                 || list_mark(rest).is_some()
@@ -273,8 +282,12 @@ impl Walk<'_, '_> {
 
     /// The content of a line after all container marks, of which `inner_quotes` are quote marks after a list mark.
     fn content(&mut self, column: usize, inner_quotes: usize, line: Range<usize>) {
-        // Its next lines have quote marks in the place of the item's indentation.
-        let indent = if inner_quotes > 0 { 0 } else { self.item_at(column) };
+        let mut indent = self.item_at(column);
+        // The quote marks of its next lines follow the item's indentation; further right they are not counted.
+        let inner_quotes = if indent < 4 { inner_quotes } else { 0 };
+        if inner_quotes > 0 {
+            indent = 0;
+        }
         let rest = &self.text[line.clone()];
         if let Some((mark, length)) = fence(rest) {
             self.flush();

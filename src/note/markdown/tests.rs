@@ -163,6 +163,13 @@ fn a_block_ends_with_the_quote_or_item_that_contains_it() {
     check("- > ```\n  > [[no]]\n  > ```\n  > [[a]]", &["a"]);
     check("- > ```\n  [[a]]", &["a"]);
     check("- >     [[no]]\n\n[[a]]", &["a"]);
+    check("- a\n  - > ```\n    > [[no]]\n    > ```\n\n[[a]]", &["a"]);
+    check("10. > ```\n    > [[no]]\n[[a]]", &["a"]);
+    check("- a\n\t- > ```\n\t  > [[no]]\n[[a]]", &["a"]);
+    check("- > $$\n  > [[no]]\n  > $$\n  > [[a]]", &["a"]);
+    check("- x\n  > q\n    ```\n    [[no]]\n    ```\n  [[a]]", &["a"]);
+    assert_eq!(read("- x\n  > q\n    - [ ] t\n").block_ranges.len(), 3);
+    assert_eq!(read("1. x\n   > q\n    # h\n").headings.len(), 1);
     assert_eq!(read("> q\n===\n").headings.len(), 0);
     assert_eq!(read("> q\n# h\n").headings.len(), 1);
     assert_eq!(read("> q\n- [ ] t\n").block_ranges.len(), 2);

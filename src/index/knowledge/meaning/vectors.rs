@@ -57,7 +57,7 @@ pub(in crate::index::knowledge) struct BuiltIn;
 impl Maker<DIMENSIONS> for BuiltIn {
     const NAME: &'static str = "meaning";
     const HEADER: &'static [u8] =
-        concat!("steward meaning 3 ", env!("CARGO_PKG_VERSION"), "\n").as_bytes();
+        concat!("steward meaning 4 ", env!("CARGO_PKG_VERSION"), "\n").as_bytes();
     const SUM: &'static str = MODEL_SUM;
 
     fn ready() -> Option<Self> {
@@ -72,7 +72,7 @@ impl Maker<DIMENSIONS> for BuiltIn {
 impl Maker<{ minilm::DIMENSIONS }> for MiniLm {
     const NAME: &'static str = "minilm";
     const HEADER: &'static [u8] =
-        concat!("steward minilm 1 ", env!("CARGO_PKG_VERSION"), "\n").as_bytes();
+        concat!("steward minilm 2 ", env!("CARGO_PKG_VERSION"), "\n").as_bytes();
     const SUM: &'static str = minilm::source::ORIGINALS[0].sum;
     const IS_SLOWEST: bool = true;
 
