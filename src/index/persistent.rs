@@ -128,8 +128,9 @@ impl<K: SavedTable> Persistent<K> {
         self.waits.get().is_some_and(|waits| waits())
     }
 
-    /// Sets the steward's folder of the vault, and reads all files on a thread: of an earlier run's saved table, the
-    /// changed ones once a caller needs them, else all, `after` that time as well.
+    /// Sets the steward's folder of the vault, and starts a thread that waits until a caller needs the records. Then it
+    /// loads those of an earlier run, and reads all other files. Without saved records it begins `after` that time at
+    /// the latest.
     pub fn start(self: &Arc<Self>, state: &Path, after: Option<Duration>) {
         let is_saved = self.set_folder(state);
         self.read_in_background(after.filter(|_| !is_saved));

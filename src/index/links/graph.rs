@@ -201,8 +201,8 @@ impl Graph {
         numbers.insert_unique(hash, number, |number| hasher.hash_one(path_at(files, *number)));
     }
 
-    /// Stores the record of a new file whose linkpaths are known: one for each link with one. They are in the graph
-    /// only after [`Self::set_linkpaths`].
+    /// Stores the record of a new file, and adds the file to the linkpaths at these places: one for each link that has
+    /// a linkpath. [`Self::set_linkpaths`] then adds the linkpaths to the graph.
     pub fn put_linked(
         &mut self,
         path: VaultPath,
@@ -385,7 +385,7 @@ const FROM: &str = "/from ";
 /// In the other [`keys`](key).
 const PATH: &str = "/path ";
 
-/// What tells a link's linkpath from all others: how it is resolved, its text, and the folder on which it depends.
+/// The parts of the [`key`] of a link's linkpath: how it is resolved, its text, and the folder on which it depends.
 /// `None` for a link to the note itself.
 pub(super) fn parts<'l>(
     link: &'l StoredLink,

@@ -39,8 +39,8 @@ impl SavedTable for Graph {
     const HEADER: &'static [u8] =
         concat!("steward links 4 ", env!("CARGO_PKG_VERSION"), "\n").as_bytes();
 
-    /// The linkpaths come first, by key, and links refer to them by their places: looking each of millions of links up
-    /// by its text takes ten times as long.
+    /// The linkpaths come first, by key, and links refer to them by their places: looking up each of millions of links
+    /// by its text took most of the time.
     fn load(&mut self, saved: &[u8], same: &SameAs<'_>) -> Option<()> {
         let mut rest = Fields(saved);
         let mut linkpaths = Vec::new();
