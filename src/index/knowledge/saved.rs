@@ -12,7 +12,7 @@ impl SavedTable for Table {
     const NAME: &'static str = "knowledge";
     /// Increment it also when the computation of words or chunks changes.
     const HEADER: &'static [u8] =
-        concat!("steward knowledge 5 ", env!("CARGO_PKG_VERSION"), "\n").as_bytes();
+        concat!("steward knowledge 6 ", env!("CARGO_PKG_VERSION"), "\n").as_bytes();
 
     fn load(&mut self, saved: &[u8], same: &SameAs<'_>) -> Option<()> {
         let mut table = Self::default();

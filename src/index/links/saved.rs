@@ -37,7 +37,7 @@ impl SavedTable for Graph {
     const NAME: &'static str = "links";
     /// The number also changes when other links or tags are read from a note.
     const HEADER: &'static [u8] =
-        concat!("steward links 4 ", env!("CARGO_PKG_VERSION"), "\n").as_bytes();
+        concat!("steward links 5 ", env!("CARGO_PKG_VERSION"), "\n").as_bytes();
 
     /// The linkpaths come first, by key, and links refer to them by their places: looking up each of millions of links
     /// by its text took most of the time.

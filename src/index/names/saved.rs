@@ -11,7 +11,7 @@ impl SavedTable for Table {
     const NAME: &'static str = "names";
     /// Increment it also when the computation of words of names changes.
     const HEADER: &'static [u8] =
-        concat!("steward names 4 ", env!("CARGO_PKG_VERSION"), "\n").as_bytes();
+        concat!("steward names 5 ", env!("CARGO_PKG_VERSION"), "\n").as_bytes();
 
     fn load(&mut self, saved: &[u8], same: &SameAs<'_>) -> Option<()> {
         let mut rest = Fields(saved);

@@ -121,6 +121,13 @@ pub fn find(text: &str, start: usize) -> Option<Frontmatter> {
     matches!(&unclosed.properties, Ok(found) if !found.is_empty()).then_some(unclosed)
 }
 
+impl Frontmatter {
+    /// Whether a `---` line ends it.
+    pub fn is_closed(&self) -> bool {
+        self.yaml.end < self.range.end
+    }
+}
+
 fn block(text: &str, range: Range<usize>, yaml: Range<usize>) -> Frontmatter {
     let mut links = Vec::new();
     let properties = yaml::read(text, yaml.clone(), &mut links);

@@ -119,9 +119,10 @@ impl FrontmatterReader<'_> {
             }
             _ => {}
         }
-        match self.values > MAX_VALUES {
-            true => Err(FrontmatterError::TooLarge { what: "over 20,000 values" }),
-            false => Ok(()),
+        if self.values > MAX_VALUES {
+            Err(FrontmatterError::TooLarge { what: "over 20,000 values" })
+        } else {
+            Ok(())
         }
     }
 
@@ -203,9 +204,10 @@ impl FrontmatterReader<'_> {
             self.values += size(value);
             self.anchors.insert(anchor, value.clone());
         }
-        match self.values > MAX_VALUES {
-            true => Err(FrontmatterError::TooLarge { what: "over 20,000 values" }),
-            false => Ok(()),
+        if self.values > MAX_VALUES {
+            Err(FrontmatterError::TooLarge { what: "over 20,000 values" })
+        } else {
+            Ok(())
         }
     }
 

@@ -9,14 +9,19 @@ use super::{Block, BlockId, Heading, ahead};
 /// The most list marks parsed in one line.
 const MAX_MARKS: usize = 16;
 
+/// The indentation of a footnote's further paragraphs, as in cmark-gfm.
+const FOOTNOTE_INDENT: usize = 4;
+
 /// The block being skipped.
 #[derive(Clone, Copy)]
 struct Skip {
     kind: SkipKind,
     /// It ends before a line with fewer quote marks,
     quotes: usize,
-    /// or with less indentation: it left the list item.
+    /// or with less indentation: it left the list item,
     indent: usize,
+    /// or with less indentation before its quote marks: it left the list item that has the quote.
+    margin: usize,
 }
 
 #[derive(Clone, Copy)]
@@ -40,6 +45,11 @@ struct Walk<'t, 'f> {
     lists: Vec<usize>,
     /// Those outside of the open quote.
     outer_lists: Vec<usize>,
+    /// The indentation of a list that follows a paragraph and is indented like code. CommonMark reads
+    /// its lines as text of the paragraph, so until a blank line nothing at this depth is code.
+    deep_list: Option<usize>,
+    /// Whether the last line was a list mark alone: a blank line below it ends the item.
+    is_empty_item: bool,
     /// The lines of the open paragraph; the first one without container marks.
     paragraph: Vec<Range<usize>>,
     /// The lines of the open block, skipped ones included.
@@ -60,6 +70,8 @@ pub(super) fn walk(text: &str, start: usize, found: &mut ParsedInline) {
         skip: None,
         lists: Vec::new(),
         outer_lists: Vec::new(),
+        deep_list: None,
+        is_empty_item: false,
         paragraph: Vec::new(),
         block: None,
         ends: false,
@@ -79,7 +91,9 @@ impl Walk<'_, '_> {
     fn line(&mut self, line: Range<usize>) {
         let (mut quotes, mut indent, mut content) = self.marks(&line);
         if self.skip.is_some_and(|skip| {
-            quotes < skip.quotes || (indent < skip.indent && content < line.end)
+            quotes < skip.quotes
+                || (indent < skip.indent && content < line.end)
+                || self.margin(&line) < skip.margin
         }) {
             self.skip = None;
             self.flush();
@@ -110,6 +124,7 @@ impl Walk<'_, '_> {
                     self.lists = std::mem::take(&mut self.outer_lists);
                 }
                 self.quotes = quotes;
+                self.deep_list = None;
             }
             self.open(indent, content..line.end);
         }
@@ -125,6 +140,10 @@ impl Walk<'_, '_> {
         }
         if self.skip.is_none() {
             self.flush();
+            self.deep_list = None;
+        }
+        if std::mem::take(&mut self.is_empty_item) {
+            self.lists.pop();
         }
     }
 
@@ -142,7 +161,15 @@ impl Walk<'_, '_> {
         let limit = self.skip.map_or(usize::MAX, |skip| skip.quotes);
         let (quotes, after_quotes) = self.quote_marks(line, limit);
         let (indent, content) = self.indent(after_quotes, line.end);
-        (quotes, indent, content)
+        // A column of a tab belongs to the quote mark before it.
+        let is_shared = quotes > 0 && self.text[line.start..content].contains(">\t");
+        (quotes, indent - usize::from(is_shared && indent > 0), content)
+    }
+
+    /// The columns of the whitespace after the marks of the open quote.
+    fn margin(&self, line: &Range<usize>) -> usize {
+        let (_, after_quotes) = self.quote_marks(line, self.quotes);
+        self.indent(after_quotes, line.end).0
     }
 
     /// Whether this line opens a block although a paragraph is open.
@@ -181,17 +208,22 @@ impl Walk<'_, '_> {
         (quotes, at)
     }
 
-    /// The columns of the whitespace from `at` on, and its end.
+    /// The columns of the whitespace from `at` on, and its end. Tab stops count from the line's start.
     fn indent(&self, at: usize, end: usize) -> (usize, usize) {
-        let mut column = 0;
-        for (offset, byte) in self.text.as_bytes()[at..end].iter().enumerate() {
-            match byte {
-                b' ' => column += 1,
-                b'\t' => column += 4 - column % 4,
-                _ => return (column, at + offset),
-            }
+        let bytes = self.text.as_bytes();
+        let is_blank = |byte: &&u8| matches!(byte, b' ' | b'\t');
+        let after = at + bytes[at..end].iter().take_while(is_blank).count();
+        if !bytes[at..after].contains(&b'\t') {
+            return (after - at, after);
         }
-        (column, end)
+        let start = self.text[..at].rfind('\n').map_or(0, |newline| newline + 1);
+        ahead::count(after - start);
+        let advance = |column: usize, byte: &u8| match byte {
+            b'\t' => column + 4 - column % 4,
+            _ => column + 1,
+        };
+        let before = bytes[start..at].iter().fold(0, advance);
+        (bytes[at..after].iter().fold(before, advance) - before, after)
     }
 
     /// Whether the line belongs to the skipped block; ends the block at its last line.
@@ -240,13 +272,18 @@ impl Walk<'_, '_> {
                 self.lists.pop();
             }
         }
-        let is_far = indent >= self.item_at(indent) + 4;
+        self.is_empty_item = false;
+        self.deep_list = self.deep_list.filter(|column| *column <= indent);
+        let is_far = indent >= self.item_at(indent).max(self.deep_list.unwrap_or(0)) + 4;
         if is_far && self.paragraph.is_empty() {
             return;
         }
         if is_far && list_mark(&self.text[line.clone()]).is_none() {
             self.paragraph.push(line);
             return;
+        }
+        if is_far {
+            self.deep_list = Some(indent);
         }
         let (mut column, mut inner_quotes) = (indent, 0);
         for _ in 0..MAX_MARKS {
@@ -260,6 +297,7 @@ impl Walk<'_, '_> {
             column += width + if far { 1 } else { blanks };
             self.lists.push(column);
             if far {
+                self.is_empty_item = after == line.end;
                 // The item is still empty, or this is indented code.
                 return;
             }
@@ -275,6 +313,13 @@ impl Walk<'_, '_> {
                 line.start = after;
             }
         }
+        if is_footnote(&self.text[line.clone()]) {
+            self.flush();
+            while self.lists.last().is_some_and(|content| column < *content) {
+                self.lists.pop();
+            }
+            self.lists.push(column + FOOTNOTE_INDENT);
+        }
         if line.start < line.end {
             self.content(column, inner_quotes, line);
         }
@@ -285,16 +330,16 @@ impl Walk<'_, '_> {
         let mut indent = self.item_at(column);
         // The quote marks of its next lines follow the item's indentation; further right they are not counted.
         let inner_quotes = if indent < 4 { inner_quotes } else { 0 };
-        if inner_quotes > 0 {
-            indent = 0;
-        }
+        let margin = if inner_quotes > 0 { std::mem::take(&mut indent) } else { 0 };
+        let quotes = self.quotes + inner_quotes;
         let rest = &self.text[line.clone()];
         if let Some((mark, length)) = fence(rest) {
             self.flush();
-            self.skip(SkipKind::Fence { mark, length }, inner_quotes, indent);
+            self.skip =
+                Some(Skip { kind: SkipKind::Fence { mark, length }, quotes, indent, margin });
         } else if self.starts_math(&line) {
             self.flush();
-            self.skip(SkipKind::Math, inner_quotes, 0);
+            self.skip = Some(Skip { kind: SkipKind::Math, quotes, indent: 0, margin });
         } else if let Some((level, text)) = atx(rest) {
             self.flush();
             let text = line.start + text.start..line.start + text.end;
@@ -305,7 +350,7 @@ impl Walk<'_, '_> {
             self.flush();
             self.ends = matches!(kind, SkipKind::Html(end) if contains_ignoring_case(rest, end));
             if !self.ends {
-                self.skip(kind, inner_quotes, indent);
+                self.skip = Some(Skip { kind, quotes, indent, margin });
             }
         } else if let Some(level) = setext(rest).filter(|_| !self.paragraph.is_empty()) {
             let end = self.paragraph.last().map_or(line.start, |last| last.end);
@@ -319,11 +364,6 @@ impl Walk<'_, '_> {
         } else {
             self.paragraph.push(line);
         }
-    }
-
-    /// Skips the lines of a block, as long as they have this indentation.
-    fn skip(&mut self, kind: SkipKind, inner_quotes: usize, indent: usize) {
-        self.skip = Some(Skip { kind, quotes: self.quotes + inner_quotes, indent });
     }
 
     /// Ends the paragraph and parses it.
@@ -362,6 +402,14 @@ fn list_mark(text: &str) -> Option<usize> {
         _ => return None,
     };
     matches!(bytes.get(width), None | Some(b' ' | b'\t')).then_some(width)
+}
+
+/// Whether the definition of a footnote begins here: `[^1]: text`.
+fn is_footnote(text: &str) -> bool {
+    let label = text.strip_prefix("[^").and_then(|rest| rest.split_once("]:"));
+    label.is_some_and(|(label, _)| {
+        !label.is_empty() && !label.contains(|c: char| c.is_whitespace() || matches!(c, '[' | ']'))
+    })
 }
 
 /// The mark of the task that a list item with this text is: `[x] done`.

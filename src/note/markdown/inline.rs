@@ -43,6 +43,8 @@ struct InlineReader<'t, 'f> {
     ticks: HashMap<usize, usize>,
     /// The positions where inline math can end, ascending.
     math_ends: Vec<usize>,
+    /// In a table, the positions of the pipes between cells, ascending: no code or math crosses them.
+    cell_ends: Vec<usize>,
     brackets: Vec<Bracket>,
     /// Openers with a lower index can only be images: links contain no links.
     links_below: usize,
@@ -61,6 +63,7 @@ pub(super) fn read(
     let mut reader = InlineReader {
         ticks: tick_pairs(text, &range),
         math_ends: math_ends(text, &range),
+        cell_ends: if place == InlineContext::Table { cell_ends(text, &range) } else { Vec::new() },
         last_comment: text[range.clone()].rfind("-->").map_or(0, |at| range.start + at),
         text,
         range,
@@ -114,9 +117,15 @@ impl InlineReader<'_, '_> {
     fn code(&self, at: usize) -> usize {
         let length = run(self.text, at, self.range.end, b'`');
         match self.ticks.get(&at) {
-            Some(close) => close + length,
-            None => at + length,
+            Some(close) if self.is_in_cell(at..*close) => close + length,
+            _ => at + length,
         }
+    }
+
+    /// Whether no pipe between cells of a table lies in `range`.
+    fn is_in_cell(&self, range: Range<usize>) -> bool {
+        let next = self.cell_ends.partition_point(|end| *end < range.start);
+        self.cell_ends.get(next).is_none_or(|end| *end >= range.end)
     }
 
     fn math(&self, at: usize) -> usize {
@@ -124,13 +133,15 @@ impl InlineReader<'_, '_> {
         if let Some(inside) = rest.strip_prefix("$$") {
             let end = inside.find("$$");
             ahead::count(end.unwrap_or(inside.len()));
-            return end.map_or(at + 2, |end| at + 2 + end + 2);
+            let end = end.map(|end| at + 2 + end + 2).filter(|end| self.is_in_cell(at..*end));
+            return end.unwrap_or(at + 2);
         }
         if rest[1..].starts_with(|c: char| c.is_whitespace()) {
             return at + 1;
         }
         let next = self.math_ends.partition_point(|end| *end <= at + 1);
-        self.math_ends.get(next).map_or(at + 1, |end| end + 1)
+        let end = self.math_ends.get(next).filter(|end| self.is_in_cell(at..**end));
+        end.map_or(at + 1, |end| end + 1)
     }
 
     fn html(&self, at: usize) -> usize {
@@ -299,6 +310,13 @@ fn tick_pairs(text: &str, range: &Range<usize>) -> HashMap<usize, usize> {
         }
     }
     pairs
+}
+
+/// The positions of the unescaped pipes of a table's row, ascending.
+fn cell_ends(text: &str, range: &Range<usize>) -> Vec<usize> {
+    let bytes = text.as_bytes();
+    let is_end = |at: &usize| bytes[*at] == b'|' && (*at == range.start || bytes[at - 1] != b'\\');
+    range.clone().filter(is_end).collect()
 }
 
 /// The positions where a `$` can end inline math: not after whitespace, not before a digit, not

@@ -80,7 +80,8 @@ pub fn read(text: &str) -> Document {
     let start = text.len() - text.trim_start_matches('\u{feff}').len();
     document.frontmatter = frontmatter::find(text, start);
     document.body = start;
-    if let Some(frontmatter) = &document.frontmatter {
+    // The links of an unclosed block are read as text: Obsidian reads no properties in it.
+    if let Some(frontmatter) = document.frontmatter.as_ref().filter(|found| found.is_closed()) {
         document.body = frontmatter.range.end;
         document.links = frontmatter.links.clone();
     }

@@ -143,6 +143,58 @@ fn containers_are_no_hindrance() {
 }
 
 #[test]
+fn an_indented_list_below_a_paragraph_is_not_code() {
+    check("text\n\t- \n\t- [[a]]", &["a"]);
+    check("text\n\t-\n\t- [[a]]", &["a"]);
+    check("text\n    - \n    - [[a]]\n    - [[b]]", &["a", "b"]);
+    check("text\n    1. \n    2. [[a]]", &["a"]);
+    check("text\n\t- # h\n\t- [[a]]", &["a"]);
+    check("text:\n    - a\n    - <br>\n    - [[a]]", &["a"]);
+    check("text\n\t- ```\n\t  [[no]]\n\t  ```\n\t- [[a]]", &["a"]);
+    check("- text\n\t\t- \n\t\t- [[a]]", &["a"]);
+    check("> text\n> \t- \n> \t- [[a]]", &["a"]);
+    check("text\n\t- \n\n\t- [[no]]", &[]);
+    check("text\n\t- \nx\n\n    [[no]]", &[]);
+}
+
+#[test]
+fn a_footnote_has_paragraphs() {
+    check("[^1]: a\n\n    [[a]]", &["a"]);
+    check("[^n]: a\n\n\t[[a]]\n\n\t- [[b]]\n\n\t> [[c]]", &["a", "b", "c"]);
+    check("[^n]: a\n    b\n\n    [[a]]", &["a"]);
+    check("[^n]: a\n\n        [[no]]", &[]);
+    check("[^n]: a\n\nb\n\n    [[no]]", &[]);
+    check("[^n]: ($)\n[^m]: [[a]] ($)", &["a"]);
+    check("> [^1]: a\n>\n>     [[a]]", &["a"]);
+}
+
+#[test]
+fn a_tab_after_a_mark_goes_to_the_next_stop_of_the_line() {
+    check(">\t[[a]]", &["a"]);
+    check("> \t[[a]]", &["a"]);
+    check(">\t- [[a]]", &["a"]);
+    check("> a\n>\n>\t[[a]]", &["a"]);
+    check("> a\n>\n>\t\t[[no]]", &[]);
+    check("- > a\n  >\n  >\t[[a]]", &["a"]);
+    check("-\tx\n\n\t[[a]]", &["a"]);
+    check("1.\tx\n\n\t[[a]]", &["a"]);
+}
+
+#[test]
+fn code_and_math_end_with_their_cell() {
+    check("| ($) | [[a]] | ($) |\n|-|-|-|\n| 1 | 2 | 3 |", &["a"]);
+    check("|a|b|c|\n|-|-|-|\n| ` | [[a]] | ` |", &["a"]);
+    check("|a|b|c|\n|-|-|-|\n| $$ | [[a]] | $$ |", &["a"]);
+    check("|a|b|\n|-|-|\n| `[[no]] \\| x` | [[a]] |", &["a"]);
+}
+
+#[test]
+fn the_text_below_an_unclosed_block_of_properties_has_links() {
+    check("---\ntitle: x\n...\n\n# H\n\n[[a]]", &["a"]);
+    check("---\nSource: [[a]]\nAuthor: see [[b]]\n", &["a", "b"]);
+}
+
+#[test]
 fn a_block_ends_with_the_quote_or_item_that_contains_it() {
     // Only the text of a paragraph continues a quote without its mark.
     check("> q\n```sh\n[[no]]\n```\n[[a]]", &["a"]);
@@ -162,10 +214,16 @@ fn a_block_ends_with_the_quote_or_item_that_contains_it() {
     check("text\n    ```\n[[a]]", &["a"]);
     check("- > ```\n  > [[no]]\n  > ```\n  > [[a]]", &["a"]);
     check("- > ```\n  [[a]]", &["a"]);
+    check("- > ```\n> [[a]]", &["a"]);
+    check("- > $$\n> [[a]]\n> $$", &["a"]);
+    check("- > <div>\n> [[a]]", &["a"]);
+    check("> - > ```\n>   > [[no]]\n> > [[a]]", &["a"]);
     check("- >     [[no]]\n\n[[a]]", &["a"]);
     check("- a\n  - > ```\n    > [[no]]\n    > ```\n\n[[a]]", &["a"]);
     check("10. > ```\n    > [[no]]\n[[a]]", &["a"]);
     check("- a\n\t- > ```\n\t  > [[no]]\n[[a]]", &["a"]);
+    check("- \n\n  ```\n```\n[[a]]\n```", &["a"]);
+    check("- \n  \n  ```\n  [[no]]\n```\n[[a]]", &["a"]);
     check("- > $$\n  > [[no]]\n  > $$\n  > [[a]]", &["a"]);
     check("- x\n  > q\n    ```\n    [[no]]\n    ```\n  [[a]]", &["a"]);
     assert_eq!(read("- x\n  > q\n    - [ ] t\n").block_ranges.len(), 3);

@@ -19,13 +19,13 @@ use crate::vault::{Cancel, Vault};
 
 /// The most vectors of a vault: 156 MB, or 233 MB for the installable model. Further notes are
 /// found only by words.
-const MOST: usize = 600_000;
+const MAX_VECTORS: usize = 600_000;
 
 /// The number of nearest chunks that make a note count as near.
 const NEAREST: usize = 400;
 
 /// The cosine below which a chunk has another meaning.
-const LEAST: f32 = 0.2;
+const MIN_COSINE: f32 = 0.2;
 
 /// The fewest notes for which a second thread is worth its start.
 const BATCH: usize = 1_024;
@@ -57,7 +57,7 @@ pub(in crate::index::knowledge) struct BuiltIn;
 impl Maker<DIMENSIONS> for BuiltIn {
     const NAME: &'static str = "meaning";
     const HEADER: &'static [u8] =
-        concat!("steward meaning 4 ", env!("CARGO_PKG_VERSION"), "\n").as_bytes();
+        concat!("steward meaning 5 ", env!("CARGO_PKG_VERSION"), "\n").as_bytes();
     const SUM: &'static str = MODEL_SUM;
 
     fn ready() -> Option<Self> {
@@ -72,7 +72,7 @@ impl Maker<DIMENSIONS> for BuiltIn {
 impl Maker<{ minilm::DIMENSIONS }> for MiniLm {
     const NAME: &'static str = "minilm";
     const HEADER: &'static [u8] =
-        concat!("steward minilm 2 ", env!("CARGO_PKG_VERSION"), "\n").as_bytes();
+        concat!("steward minilm 3 ", env!("CARGO_PKG_VERSION"), "\n").as_bytes();
     const SUM: &'static str = minilm::source::ORIGINALS[0].sum;
     const IS_SLOWEST: bool = true;
 
@@ -88,7 +88,7 @@ impl Maker<{ minilm::DIMENSIONS }> for MiniLm {
 /// The vectors of a note.
 pub(in crate::index::knowledge) struct Note<const D: usize> {
     source: Source,
-    /// By chunk; empty beyond [`MOST`].
+    /// By chunk; empty beyond [`MAX_VECTORS`].
     chunks: Box<[Vector<D>]>,
 }
 
@@ -142,7 +142,7 @@ struct Nearest<'n> {
 
 impl Nearest<'_> {
     fn new() -> Self {
-        Self { least: LEAST, chunks: Vec::new() }
+        Self { least: MIN_COSINE, chunks: Vec::new() }
     }
 
     /// Reduces the chunks to the nearest ones, and the best one that is none of them.
@@ -211,7 +211,7 @@ impl<M, const D: usize> VectorsOf<M, D> {
             Some((path, (sum / nearest.len() as f32, best.1)))
         });
         let means: Vec<_> = means.collect();
-        shares(means.into_iter(), LEAST)
+        shares(means.into_iter(), MIN_COSINE)
     }
 
     /// The vectors of a note; `None` if it was not read.
@@ -237,7 +237,7 @@ impl<M, const D: usize> VectorsOf<M, D> {
         if Kind::of(path.borrowed()) == Some(Kind::Pdf) {
             self.pdfs.insert(path.clone(), !chunks.is_empty());
         }
-        if self.count + chunks.len() > MOST {
+        if self.count + chunks.len() > MAX_VECTORS {
             chunks.clear();
         }
         if source.unsure {
