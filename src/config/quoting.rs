@@ -10,31 +10,39 @@ fn is_plain(word: &str, others: &str) -> bool {
 }
 
 fn quoted_for_unix(word: &str) -> String {
-    match is_plain(word, "/._-+:@") {
-        true => word.to_owned(),
-        false => format!("'{}'", word.replace('\'', r"'\''")),
+    if is_plain(word, "/._-+:@") {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', r"'\''"))
     }
 }
 
 /// In double quotes, which `cmd` and PowerShell have in common: both take what separates commands for text there. But
 /// PowerShell expands `$` and the backtick within them, and curly quotes end them; the backtick before each, which
-/// prevents that, is text to `cmd`. `cmd` expands `%NAME%` in any quotes.
+/// prevents that, is text to `cmd`. `cmd` expands `%NAME%` in any quotes. No file of Windows has a quote in its name, but
+/// what somebody typed may; doubled, it is one quote to PowerShell and to the program that `cmd` starts.
 fn quoted_for_windows(word: &str) -> String {
     // PowerShell takes `@` for a sign of its own at the start of a word.
     if is_plain(word, r"\/._-+:") {
         return word.to_owned();
     }
     let mut quoted = String::from('"');
-    for c in word.chars() {
-        if matches!(c, '$' | '`' | '“' | '”' | '„') {
-            quoted.push('`');
-        }
-        quoted.push(c);
-    }
     // Programs take `\"` for a quote that is meant, and each of several backslashes before a quote needs another one.
     // PowerShell since 7.3 adds these itself, so that a folder's name ends in two, which names the same folder.
-    let before_quote = word.len() - word.trim_end_matches('\\').len();
-    quoted.extend(std::iter::repeat_n('\\', before_quote));
+    let mut backslashes = 0;
+    for c in word.chars() {
+        match c {
+            '$' | '`' | '“' | '”' | '„' => quoted.push('`'),
+            '"' => {
+                quoted.extend(std::iter::repeat_n('\\', backslashes));
+                quoted.push('"');
+            }
+            _ => {}
+        }
+        backslashes = if c == '\\' { backslashes + 1 } else { 0 };
+        quoted.push(c);
+    }
+    quoted.extend(std::iter::repeat_n('\\', backslashes));
     quoted.push('"');
     quoted
 }
@@ -55,6 +63,8 @@ mod tests {
             (r"C:\My Vault\", r#""C:\My Vault\\""#),
             (r"C:\%NAME%", r#""C:\%NAME%""#),
             ("@home", r#""@home""#),
+            ("say \"no\" & go", r#""say ""no"" & go""#),
+            ("a\\\\\"b c", r#""a\\\\""b c""#),
             ("", r#""""#),
         ];
         for (word, shown) in cases {

@@ -102,7 +102,7 @@ fn drive(scope: &str, from: usize) {
             }
             faults.extend(differ(&mut worlds, &mut ears, tool, arguments, false));
             if changes {
-                worlds.iter().for_each(World::tidy);
+                worlds.iter_mut().for_each(World::tidy);
             }
             tried += 1;
         }

@@ -63,9 +63,10 @@ pub fn routes() -> Vec<String> {
     let routes = texts.split(".route(").skip(1).map(|rest| {
         let path = rest.split(',').next().unwrap();
         let value = format!("const {path}: &str = ");
-        match path.starts_with('"') {
-            true => quoted(path),
-            false => quoted(texts.split(&value).nth(1).expect("a constant of the room")),
+        if path.starts_with('"') {
+            quoted(path)
+        } else {
+            quoted(texts.split(&value).nth(1).expect("a constant of the room"))
         }
     });
     let mut found: Vec<String> = routes.collect();

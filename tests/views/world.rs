@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 use std::io::ErrorKind;
-use std::path::{Path, PathBuf};
+use std::path::{MAIN_SEPARATOR, Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant, SystemTime};
 
@@ -89,6 +89,8 @@ pub struct World {
     /// A person's program that receives all events and no approval requests.
     pub person: Ear,
     step: usize,
+    /// How often it has waited for what the daemon notices.
+    settled: usize,
     /// The last hidden deletion.
     deleted: Value,
 }
@@ -161,7 +163,8 @@ impl World {
         let daemon = home.serve(&vault);
         desktop.registered(1);
         let person = Ear::new(&home, &vault, &daemon, "person", &json!({}));
-        Self { full, home, vault, daemon, desktop, model, person, step: 0, deleted: Value::Null }
+        let (step, settled, deleted) = (0, 0, Value::Null);
+        Self { full, home, vault, daemon, desktop, model, person, step, settled, deleted }
     }
 
     /// A program with a token of this scope, which receives all events.
@@ -189,13 +192,14 @@ impl World {
     }
 
     /// Restores the visible folder to its initial state.
-    pub fn tidy(&self) {
+    pub fn tidy(&mut self) {
         let open = self.vault.join("Open");
         let mut folders = vec![open.clone()];
         while let Some(folder) = folders.pop() {
             for entry in std::fs::read_dir(&folder).into_iter().flatten() {
                 let path = entry.unwrap().path();
-                let name = path.strip_prefix(&open).unwrap().to_str().unwrap().to_owned();
+                let name = path.strip_prefix(&open).unwrap().to_str().unwrap();
+                let name = name.replace(MAIN_SEPARATOR, "/");
                 let is_way = cfg!(unix) && name == "way.md";
                 if path.is_dir() && !path.is_symlink() && name == "Sub" {
                     folders.push(path);
@@ -207,6 +211,30 @@ impl World {
             }
         }
         fill(&self.vault);
+        self.settle();
+    }
+
+    /// Waits until the daemon knows what this program changed. On Linux each call asks the system for that first; elsewhere a
+    /// thread collects what the system reports, in order, and a call may come before it.
+    fn settle(&mut self) {
+        if cfg!(target_os = "linux") {
+            return;
+        }
+        let named = |number: usize| format!("Elsewhere/seen {number}.txt");
+        self.settled += 1;
+        let (last, now) = (named(self.settled - 1), named(self.settled));
+        let now_place = self.vault.join(&now);
+        std::fs::create_dir_all(now_place.parent().unwrap()).unwrap();
+        match self.settled {
+            1 => std::fs::write(now_place, "").unwrap(),
+            _ => std::fs::rename(self.vault.join(last), now_place).unwrap(),
+        }
+        let from = self.person.heard.len();
+        let until = Instant::now() + Duration::from_secs(30);
+        while !self.person.heard[from..].iter().any(|event| event.to_string().contains(&now)) {
+            assert!(Instant::now() < until, "{now} was not noticed");
+            self.last_set();
+        }
     }
 
     /// Another action of a person, or of another program of theirs, in the hidden part.
