@@ -11,6 +11,7 @@ use super::undo_plan::{Merged, UndoPlan};
 use crate::note::merge::{self, Unmerged};
 use crate::note::path::VaultPath;
 use crate::store::BlobHash;
+use crate::store::journal::StepRow;
 use crate::vault::Revision;
 
 /// The result of reverting a change in an edited text.
@@ -179,9 +180,14 @@ pub(super) fn current_text(
         return Ok(text);
     }
     let rows = plan.parts.rows.changes.later_steps(WRITE, step.path.as_str(), step.row.id)?;
-    // If others wrote after those changes, undoing the changes would not help.
-    let is_ours = rows.last().is_some_and(|row| row.after == now.as_deref().map(BlobHash::of));
-    let by = rows.first().filter(|_| is_ours).map(|row| ChangeSetId(row.set.cast_unsigned()));
+    // If another program wrote before, between or after those changes, undoing them may not help.
+    let mut text = Some(after);
+    let is_ours = rows.iter().all(|row| std::mem::replace(&mut text, row.after) == row.before)
+        && text == now.as_deref().map(BlobHash::of);
+    let is_undo_of = |row: &StepRow| rows.iter().any(|other| row.undoes == Some(other.id));
+    let counts = |row: &&StepRow| row.undone_by.is_none() && !is_undo_of(row);
+    let by = rows.iter().find(counts).filter(|_| is_ours);
+    let by = by.map(|row| ChangeSetId(row.set.cast_unsigned()));
     let diff = difference(plan, path, after, now);
     Err(UndoError::Changed { path: path.clone(), diff, by, clash })
 }

@@ -141,6 +141,34 @@ fn conflicting_lines_are_refused_with_the_effect_of_force() {
 }
 
 #[test]
+fn an_edit_by_another_program_is_not_blamed_on_a_change_set() {
+    let vault = vault(&[("a.md", "one\ntwo\nthree\n")]);
+    let edit = |old: &str, new: &str| {
+        vault.ok("edit_file", json!({ "path": "a.md", "old_text": old, "new_text": new }));
+        ChangeSetId(last(&vault))
+    };
+    let by = |set: ChangeSetId| match undo(&vault, set, false) {
+        Err(UndoError::Changed { by, clash, .. }) => (by, clash),
+        other => panic!("{other:?}"),
+    };
+    let first = edit("three", "three\nmine");
+    let path = vault.place.join("a.md");
+    let text = fs::read_to_string(&path).unwrap();
+    fs::write(&path, text + "typed by hand\n").unwrap();
+    let second = edit("one", "ONE");
+    assert_eq!(by(first), (None, Some(5)));
+    undone(&vault, second);
+    assert_eq!(by(first), (None, Some(5)));
+
+    // Of the change sets since then, one that was undone has not changed it either.
+    let third = edit("two", "TWO");
+    let fourth = edit("TWO", "Two");
+    undone(&vault, fourth);
+    let fifth = edit("TWO", "2");
+    assert_eq!(by(third).0, Some(fifth));
+}
+
+#[test]
 fn binary_files_need_force() {
     let vault = vault(&[("a.png", "1\n2\n3\n")]);
     let set = vault.apply(vec![write("a.png", "1\n2\n3\n\u{0}\n")]);
@@ -188,9 +216,10 @@ fn changes_of_other_lines_are_undone_in_any_order() {
                 sets.push(vault.apply_as(vec![write("a.md", text)], &origin));
             }
             vault.put("a.md", &format!("mine\n{}", texts[3]));
-            let targets: Vec<String> = match in_one_turn {
-                true => (1..=3).map(|number| format!("{}.{number}", sets[0])).collect(),
-                false => sets.iter().map(ToString::to_string).collect(),
+            let targets: Vec<String> = if in_one_turn {
+                (1..=3).map(|number| format!("{}.{number}", sets[0])).collect()
+            } else {
+                sets.iter().map(ToString::to_string).collect()
             };
             let mut undos = Vec::new();
             for at in order {
