@@ -59,6 +59,8 @@ struct ModelsState {
     known: Vec<KnownModel>,
     /// Why there is no model, although some are configured.
     problem: Option<String>,
+    /// Whether a change of the chain takes effect at the next start.
+    needs_restart: bool,
 }
 
 impl ModelsState {
@@ -106,13 +108,19 @@ impl ChosenModels {
         let is_new = state.settings != settings || state.others != others;
         (state.settings, state.others) = (settings, others);
         let all = state.all();
-        match all.keyring {
-            true => self.0.keyring_cache.ask(self.without_key(&all, |_| true)),
-            false => self.0.keyring_cache.forget(),
+        if all.keyring {
+            self.0.keyring_cache.ask(self.without_key(&all, |_| true))
+        } else {
+            self.0.keyring_cache.forget()
         }
         if is_new || (state.chosen.is_none() && state.problem.is_none()) {
             self.make(&mut state);
         }
+    }
+
+    /// Sets whether a change of the chain takes effect at the next start.
+    pub fn set_needs_restart(&self, needs_restart: bool) {
+        lock(&self.0.state).needs_restart = needs_restart;
     }
 
     fn key(&self, provider: &setup::ProviderConfig) -> Result<Option<Key>, KeyError> {
@@ -297,10 +305,16 @@ impl Models for ChosenModels {
     fn advice(&self) -> BoxFuture<'static, String> {
         let state = lock(&self.0.state);
         let (problem, settings) = (state.problem.clone(), state.settings.clone());
+        let needs_restart = state.needs_restart;
         drop(state);
         Box::pin(async move {
             if let Some(problem) = problem {
                 return problem;
+            }
+            if needs_restart {
+                return "Restart the daemon to use the configured model, whose provider is new: \
+                        `steward service restart`, or stop `steward serve` and start it again."
+                    .to_owned();
             }
             match ollama(&settings).await {
                 Some(model) => format!(

@@ -1,6 +1,6 @@
 //! The composition root: runs one daemon for one vault, from the lock to the shutdown.
 //!
-//! Everything that lives as long as the daemon is a local variable of [`run`]; no other place knows
+//! Floor 8. Everything that lives as long as the daemon is a local variable of [`run`]; no other place knows
 //! all rooms. Its methods are in `methods`; [`confine`] sandboxes the process.
 
 pub mod client_bridge;
@@ -343,6 +343,9 @@ fn apply_settings(
         talk.agent().set_agents(config.agents.clone());
         talk.conversations().set_settings(config.conversation.clone());
         models.set_settings(config);
+        if let CheckResult::Reloaded { needs_restart, .. } = news {
+            models.set_needs_restart(needs_restart.iter().any(|key| key == "models.chain"));
+        }
         smarthole.set_settings(config.smarthole.clone());
         voice.set_retry_seconds(config.smarthole.retry_seconds);
         door.store(Arc::new(config.server.clone()));

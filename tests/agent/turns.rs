@@ -231,6 +231,16 @@ fn a_missing_or_failing_model_is_reported() {
     let said = client.answer(asked);
     let said = said["result"]["_meta"]["vault"]["answer"].as_str().unwrap().to_owned();
     assert!(said.starts_with("No model is configured"), "{said}");
+
+    // The daemon is confined to the ports of the providers at its start.
+    place.home.write_config(
+        "[models]\nchain = [\"second/m\"]\n[models.providers.second]\nwire = \"chat\"\nbase_url = \"http://127.0.0.1:9/v1\"\n",
+    );
+    client.until(|message| message["method"] == "_vault/config_reloaded");
+    let asked = client.prompt("Hello?");
+    let answer = client.answer(asked);
+    let answer = answer["result"]["_meta"]["vault"]["answer"].as_str().unwrap().to_owned();
+    assert!(answer.starts_with("Restart the daemon to use the configured model"), "{answer}");
 }
 
 #[test]
