@@ -99,7 +99,7 @@ fn context(vault: &Vault, writer: Writer, state: &Path) -> Context {
         journal: Journal::open(writer, Store::at(state), journal::Settings::default()),
         index: Index::new(vault.clone()),
         settings: tools::Settings::default(),
-        room: usize::MAX,
+        max_chars: usize::MAX,
         most: Permission::Permanent,
         cancel: Cancel::default(),
         origin: Origin::default(),
@@ -343,15 +343,16 @@ fn engine(criterion: &mut Criterion) {
 /// Plans of rules: one that moves 10,000 notes, or all of a smaller vault, and a hundred about one note.
 fn plans(criterion: &mut Criterion, context: &Context, one: VaultPath) {
     let settings = organize::Settings { max_items: usize::MAX, ..organize::Settings::default() };
-    let moment =
-        context.index.properties.moment(&context.vault, &context.index.links, &context.cancel);
-    let moment = moment.expect("nobody withdraws");
+    let snapshot =
+        context.index.properties.snapshot(&context.vault, &context.index.links, &context.cancel);
+    let snapshot = snapshot.expect("nobody withdraws");
     let zone = chrono::Utc;
-    let scope = Scope { source: &moment, now: 0, zone: &zone, this: None, seed: 0, formulas: &[] };
+    let scope =
+        Scope { source: &snapshot, now: 0, zone: &zone, this: None, seed: 0, formulas: &[] };
     let world = World {
         vault: &context.vault,
         index: &context.index,
-        moment: &moment,
+        snapshot: &snapshot,
         scope,
         settings: &settings,
         taken_once: &|_, _| false,
@@ -363,11 +364,11 @@ fn plans(criterion: &mut Criterion, context: &Context, one: VaultPath) {
     };
     let mut group = criterion.benchmark_group(format!("plan/{}", notes()));
     group.sample_size(10);
-    let notes = moment.files().filter(|file| moment.path(*file).ends_with(".md"));
+    let notes = snapshot.files().filter(|file| snapshot.path(*file).ends_with(".md"));
     let items: Vec<Item> = notes
         .take(10_000)
         .map(|file| {
-            let path = moment.path(file).to_string();
+            let path = snapshot.path(file).to_string();
             let name = path.rsplit('/').next().unwrap_or_default();
             Item { to: Some(format!("Filed/{name}")), path, ..Item::default() }
         })

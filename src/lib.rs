@@ -34,7 +34,7 @@
 //! | 7 | [`agent`] | the agent: turns, a model's context and tools |
 //! | 7 | [`server`] | the WebSocket and HTTP server |
 //! | 7 | [`smarthole`] | the connection to SmartHole, which recognises speech |
-//! | 7 | [`workflows`] | steps that call tools one after another |
+//! | 7 | [`workflows`] | steps that call tools, in order of their dependencies |
 //! | 8 | [`config`], [`methods`] | settings; the handlers of the protocol's methods |
 //! | 8 | [`daemon`], [`cli`] | the composition root, the command line |
 

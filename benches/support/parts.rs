@@ -23,9 +23,10 @@ fn paths() -> Vec<String> {
     let path = |number: usize| {
         let folder = folders[number % folders.len()];
         let (month, day) = (number / 28 % 12 + 1, number % 28 + 1);
-        match folder.starts_with("Journal") {
-            true => format!("{folder}/2025-{month:02}-{day:02}.md"),
-            false => format!("{folder}/Note about {number}.md"),
+        if folder.starts_with("Journal") {
+            format!("{folder}/2025-{month:02}-{day:02}.md")
+        } else {
+            format!("{folder}/Note about {number}.md")
         }
     };
     (0..PATHS).map(|number| fold_key(&path(number))).collect()

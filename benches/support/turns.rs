@@ -18,7 +18,7 @@ use vault_steward::agent::ports::{
     CallOutcome, CallRequest, Model, Models, Toolbox, TurnUpdate, UpdateSink, VaultContext,
 };
 use vault_steward::agent::prompt::Situation;
-use vault_steward::agent::turn::{Changes, Reason};
+use vault_steward::agent::turn::{Reason, ToolEffects};
 use vault_steward::agent::{Agent, ConversationSettings, Conversations, Ports, TurnSettings};
 use vault_steward::conversation::ConversationId;
 use vault_steward::llm::{
@@ -104,7 +104,7 @@ impl Toolbox for Tools {
         vec![ToolSpec { name: "look".to_owned(), description, schema }]
     }
 
-    fn changes(&self) -> Changes {
+    fn changes(&self) -> ToolEffects {
         Arc::new([("look".to_owned(), false)].into())
     }
 

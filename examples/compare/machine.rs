@@ -46,10 +46,7 @@ fn memory() -> String {
 }
 
 fn system() -> String {
-    match cfg!(unix) {
-        true => said(Path::new("uname"), "-sr"),
-        false => std::env::consts::OS.to_owned(),
-    }
+    if cfg!(unix) { said(Path::new("uname"), "-sr") } else { std::env::consts::OS.to_owned() }
 }
 
 fn load() -> String {

@@ -272,9 +272,10 @@ fn generated(vault: &Path, notes: usize, seed: u64) -> Result<()> {
 
 /// The text above the figures.
 fn about(options: &Options, machine: &str, seconds: u64) -> String {
-    let only = match options.only.is_empty() {
-        true => String::new(),
-        false => format!(" --only {}", options.only.join(",")),
+    let only = if options.only.is_empty() {
+        String::new()
+    } else {
+        format!(" --only {}", options.only.join(","))
     };
     let rounds = options.rounds.map(|rounds| format!(" --rounds {rounds}")).unwrap_or_default();
     let notes: Vec<String> = options.notes.iter().map(usize::to_string).collect();

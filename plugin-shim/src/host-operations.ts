@@ -122,7 +122,7 @@ export class HostOperations extends Component {
       const file = this.#app.vault.getAbstractFileByPath(path);
       if (file === null) throw unknownPath(params.path);
       if (await adapter.exists(to)) {
-        throw failed(`\`${params.to}\` exists already`, "choose another name");
+        throw failed(`\`${params.to}\` already exists`, "choose another name");
       }
       if (!(await this.#linksFollowUnasked())) {
         const hint = "turn on `Automatically update internal links` in Obsidian, or let the daemon rename the file";

@@ -2914,7 +2914,7 @@ export interface ServerRequests {
   "_vault/host/rename": { params: HostRenameParams; result: HostRenameResult };
 }
 
-/** What the daemon sends by itself. */
+/** What the daemon sends without a request. */
 export interface ServerNotifications {
   /** A file or folder changed, by the steward or another program. */
   "_vault/changed": ChangedParams;

@@ -250,7 +250,7 @@ function stateText(state: ConnectionState, startCommand: string): string {
     case "connected":
       return "Connected.";
     case "absent":
-      return `The daemon is not running. Start it in a terminal with \`${startCommand}\`; the plugin then connects by itself.`;
+      return `The daemon is not running. Start it in a terminal with \`${startCommand}\`; the plugin then connects.`;
     case "refused":
       return `Cannot connect: ${state.detail ?? "the daemon refused the connection"}.`;
     case "unpaired":

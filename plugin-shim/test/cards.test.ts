@@ -172,7 +172,7 @@ describe("the card of a plan", () => {
     await mounted();
     answers.set("apply_plan", (_, meta) =>
       meta === undefined
-        ? error("approval_needed", "this needs a person's agreement", { reasons: ["it changes 2 files"], identity: "whole" })
+        ? error("approval_needed", "this needs a person's approval", { reasons: ["it changes 2 files"], identity: "whole" })
         : answer({ job: 1, plan: 7 }),
     );
     agrees = false;

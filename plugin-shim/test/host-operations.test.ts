@@ -236,7 +236,7 @@ describe("renaming", () => {
   it("overwrites nothing", async () => {
     await write(`${app.vault.configDir}/app.json`, '{"alwaysUpdateLinks":true}');
     expect(await asked("rename", { path: "Inbox.md", to: "Garden/Beds.md" })).toMatchObject({
-      error: "`Garden/Beds.md` exists already",
+      error: "`Garden/Beds.md` already exists",
     });
     expect(await app.vault.adapter.read("Garden/Beds.md")).toBe("rows");
   });

@@ -470,7 +470,7 @@ describe("commands", () => {
 
   it("undo nothing without a required approval", async () => {
     daemon.answers.set("tools/call", () => ({
-      content: [{ type: "text", text: "this needs a person's agreement" }],
+      content: [{ type: "text", text: "this needs a person's approval" }],
       structuredContent: { code: "approval_needed", data: { title: "undo 17", reasons: ["it deletes 30 notes"] } },
       isError: true,
     }));

@@ -122,10 +122,7 @@ impl Attachments {
             return Err(BadAttachment::TooMany);
         }
         let chars = self.excerpts.iter().map(|one| one.text.chars().count()).sum();
-        match chars > MAX_EXCERPT_CHARS {
-            true => Err(BadAttachment::TooLong { chars }),
-            false => Ok(()),
-        }
+        if chars > MAX_EXCERPT_CHARS { Err(BadAttachment::TooLong { chars }) } else { Ok(()) }
     }
 
     /// The blocks to append to the message for the model. Excerpts are marked as data.

@@ -7,10 +7,10 @@ use crate::journal::{Action, Journal, ListedChange, ListedSet};
 use crate::vault::Kind;
 
 /// The most bytes of texts, before and after, to show for one call.
-const MOST: u64 = 100_000;
+const MAX_BYTES: u64 = 100_000;
 
 /// The most files to show for one call.
-const MOST_FILES: usize = 50;
+const MAX_FILES: usize = 50;
 
 /// The number of changes a turn has made so far.
 pub fn made(journal: &Journal, turn: &str) -> usize {
@@ -35,12 +35,12 @@ pub fn files(journal: &Journal, turn: &str, before: usize, data: &Value) -> Vec<
 }
 
 pub fn of_changes(journal: &Journal, changes: &[ListedChange]) -> Vec<ChangedFile> {
-    let mut bytes_left = MOST;
+    let mut bytes_left = MAX_BYTES;
     let is_file = |change: &&ListedChange| change.entry == Kind::File;
     changes
         .iter()
         .filter(is_file)
-        .take(MOST_FILES)
+        .take(MAX_FILES)
         .map(|one| file(journal, one, &mut bytes_left))
         .collect()
 }

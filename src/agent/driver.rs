@@ -153,7 +153,7 @@ impl Driver {
                 text: None,
             });
         }
-        self.turn.limit(self.context.scope());
+        self.turn.restrict(self.context.scope());
         Ok(())
     }
 
@@ -242,11 +242,11 @@ impl Driver {
                 Effect::Run { call, scope, .. } => {
                     let (conversation, turn) = (self.conversation, self.id);
                     let id = call.id.clone();
-                    let room = self.turn.room();
+                    let max_chars = self.turn.max_chars();
                     let known = self.context.known().clone();
                     let agent = self.answering.agent.clone();
                     let call_request =
-                        CallRequest { call, scope, conversation, turn, room, known, agent };
+                        CallRequest { call, scope, conversation, turn, max_chars, known, agent };
                     let answer = self.shared.ports.toolbox.call(call_request, self.cancel.clone());
                     self.calls.spawn(async move { (id, catch_panic(answer).await) });
                 }
@@ -333,9 +333,10 @@ impl Driver {
             return;
         }
         let queued = now.queued;
-        self.send(match now.asking {
-            true => Update::RequiresAction { queued },
-            false => Update::Running { queued },
+        self.send(if now.asking {
+            Update::RequiresAction { queued }
+        } else {
+            Update::Running { queued }
         });
     }
 

@@ -35,10 +35,8 @@ pub(super) fn load(
             tools: shared.ports.toolbox.specs(),
         };
         context.push(memory.keep_opening(conversation, opening)?);
-        let earlier = match place.shows_all(scope) {
-            true => memory.earlier(conversation)?,
-            false => Vec::new(),
-        };
+        let earlier =
+            if place.shows_all(scope) { memory.earlier(conversation)? } else { Vec::new() };
         if let Some(text) = prompt::earlier(&earlier) {
             store(shared, conversation, id, &mut context, Entry::notice(text))?;
         }

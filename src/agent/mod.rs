@@ -11,7 +11,7 @@
 //! Reading order: [`conversations`] (the handle for everything stored), [`clock`], [`settings`],
 //! `one_shot`, `digest` and [`summary`] (titles), [`drafting`] (rules from a sentence), [`naming`]
 //! (names for files), [`view`] (conversations for the tools); [`entry`] (what is stored),
-//! [`call_result`], [`changed_files`] (the files that a call changed), [`attachments`], [`turn`] (a turn
+//! [`call_result`], [`changed_files`] (the files that a call changed), [`attachments`], `images`, [`turn`] (a turn
 //! as a value), [`context`] (the prompt), [`prompt`], [`wrap`] (marks note text as data),
 //! [`read_set`] (the file versions that the model has seen) and `guard` (which checks changes
 //! against it), [`own_tools`], [`foreign`] (third-party tools), [`turn_settings`], [`named`]

@@ -13,7 +13,7 @@ use super::prompt::MAX_INSTRUCTIONS;
 use super::{own_tools, wrap};
 use crate::guests::Guest;
 use crate::guests::settings::{Variables, command_fault};
-use crate::hooks::LEAST_MEMORY;
+use crate::hooks::MIN_MEMORY;
 use crate::hooks::program_path::at_home;
 use crate::llm::ToolSpec;
 use crate::llm::settings::{is_name, split_reference};
@@ -230,8 +230,8 @@ impl NamedAgent {
                 "`config_folders`: `{wrong}` must be absolute, or begin with `~/`"
             ));
         }
-        if self.memory_mb.is_some_and(|most| most < LEAST_MEMORY) {
-            return Some(format!("`memory_mb` must be at least {LEAST_MEMORY}"));
+        if self.memory_mb.is_some_and(|most| most < MIN_MEMORY) {
+            return Some(format!("`memory_mb` must be at least {MIN_MEMORY}"));
         }
         command_fault(&self.command).or_else(|| self.env.fault())
     }

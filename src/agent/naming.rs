@@ -123,9 +123,10 @@ fn checked(text: &str) -> Result<String, String> {
     let has_blanks = !text.chars().any(|c| c >= '\u{2e80}' && c.is_alphabetic());
     let number =
         text.split_whitespace().filter(|word| word.contains(char::is_alphanumeric)).count();
-    match has_blanks && !WORDS.contains(&number) {
-        true => Err(format!("it has {number} words; give three to six")),
-        false => Ok(text.to_owned()),
+    if has_blanks && !WORDS.contains(&number) {
+        Err(format!("it has {number} words; give three to six"))
+    } else {
+        Ok(text.to_owned())
     }
 }
 

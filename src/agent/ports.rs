@@ -10,7 +10,7 @@ use super::entry::{Entry, UserMessage};
 use super::named::ActiveAgent;
 use super::prompt::Situation;
 use super::read_set::ReadSet;
-use super::turn::{Changes, End, Reason, Show};
+use super::turn::{End, Reason, Show, ToolEffects};
 use crate::calls::{Answerer, Decision};
 use crate::conversation::{Chosen, ConversationId, TurnId};
 use crate::guests::Guest;
@@ -198,7 +198,7 @@ pub struct CallRequest {
     pub conversation: ConversationId,
     pub turn: TurnId,
     /// The most characters of the result that the model gets.
-    pub room: usize,
+    pub max_chars: usize,
     /// The file versions that the model had seen when it asked for the call.
     pub known: ReadSet,
     /// The agent that makes the call, if it is a user's agent.
@@ -239,7 +239,7 @@ pub trait Toolbox: Send + Sync + 'static {
     }
 
     /// The tools, and whether each changes something.
-    fn changes(&self) -> Changes;
+    fn changes(&self) -> ToolEffects;
 
     /// Makes a call. An unknown tool or a refusal is an error in the result.
     fn call(&self, call_request: CallRequest, cancel: Cancel) -> BoxFuture<'static, CallOutcome>;

@@ -100,9 +100,10 @@ impl Router {
                 let is_stored = user_message.number != 0;
                 match self.receive(user_message).await {
                     Ok((user_message, answering, true)) => {
-                        let from = match is_stored {
-                            true => Sender::Worker(accepted, answering),
-                            false => Sender::Client(accepted, answering),
+                        let from = if is_stored {
+                            Sender::Worker(accepted, answering)
+                        } else {
+                            Sender::Client(accepted, answering)
                         };
                         self.enqueue(user_message, from).await;
                     }
@@ -116,9 +117,10 @@ impl Router {
             AgentCommand::Stop(conversation, done) => {
                 let on_the_way = self.lanes.values_mut().flatten();
                 on_the_way.for_each(|message| message.stopped.push(conversation));
-                let _ = done.send(match self.shared.cancel(conversation) {
-                    true => Ok(()),
-                    false => self.interrupt_abandoned(conversation).await,
+                let _ = done.send(if self.shared.cancel(conversation) {
+                    Ok(())
+                } else {
+                    self.interrupt_abandoned(conversation).await
                 });
             }
             AgentCommand::Undelivered(messages, done) => {
@@ -309,7 +311,9 @@ impl Router {
             });
             match arrival.await {
                 Ok(Routing::Delivered { turn }) => {
-                    unreachable!("only a resumed message may have been delivered before, in {turn}")
+                    unreachable!(
+                        "resuming starts a turn or finds one running; got a delivery in {turn}"
+                    )
                 }
                 Ok(Routing::Started { conversation, turn }) => {
                     let answering = self.shared.await_answer(number);
@@ -419,10 +423,11 @@ fn ask(hooks: &Hooks, user_message: UserMessage) -> Result<UserMessage, PromptEr
 
 /// The attachments, as hooks see them: the excerpts, and the number of images.
 fn attachments_json(user_message: &UserMessage) -> Value {
-    match user_message.attached.is_empty() {
-        true => Value::Null,
-        false => json!({
+    if user_message.attached.is_empty() {
+        Value::Null
+    } else {
+        json!({
             "excerpts": user_message.attached.excerpts, "images": user_message.attached.images.len(),
-        }),
+        })
     }
 }

@@ -28,7 +28,7 @@ const PAUSES: [Duration; 6] = [
 /// The interval between checks for idle and untitled conversations.
 const ROUND: Duration = Duration::from_secs(60);
 /// The most conversations to title in one round.
-const MOST: usize = 20;
+const MAX_TITLED: usize = 20;
 /// The most conversations to search for untitled ones.
 const KNOWN: u32 = 10_000;
 /// Conversations that ended longer ago keep their title, in milliseconds: a model configured later
@@ -100,7 +100,7 @@ impl Summaries {
         // Conversations waiting for a retry must not take the place of others.
         untitled
             .retain(|one| self.failed.get(&one.conversation).is_none_or(|(_, due)| *due <= now));
-        untitled.truncate(MOST);
+        untitled.truncate(MAX_TITLED);
         for one in untitled {
             self.make_title(one).await?;
         }

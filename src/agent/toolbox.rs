@@ -12,7 +12,7 @@ use super::images::Recent;
 use super::named::ActiveAgent;
 use super::own_tools;
 use super::ports::{CallOutcome, CallRequest, Pending, Toolbox};
-use super::turn::Changes;
+use super::turn::ToolEffects;
 use super::{changed_files, foreign};
 use crate::calls::{Answerer, Calls, Decision, Outcome, Question, Request};
 use crate::llm::{ToolArgs, ToolSpec};
@@ -103,7 +103,7 @@ impl Toolbox for VaultToolbox {
         foreign::specs(&self.calls.tools())
     }
 
-    fn changes(&self) -> Changes {
+    fn changes(&self) -> ToolEffects {
         let tools = self.calls.tools();
         let named = tools.iter().flat_map(|tool| {
             let names = std::iter::once(&*tool.name).chain(tool.other_names.iter().copied());
@@ -114,7 +114,7 @@ impl Toolbox for VaultToolbox {
     }
 
     fn call(&self, call_request: CallRequest, cancel: Cancel) -> BoxFuture<'static, CallOutcome> {
-        let CallRequest { call, scope, conversation, turn, room, known, agent } = call_request;
+        let CallRequest { call, scope, conversation, turn, max_chars, known, agent } = call_request;
         let call = match foreign::read(call, &self.calls.tools()) {
             Ok(call) => call,
             Err(done) => return Box::pin(std::future::ready(CallOutcome::Done(*done))),
@@ -155,7 +155,7 @@ impl Toolbox for VaultToolbox {
                     agreed: None,
                     dry_run: false,
                     applies_proposal: false,
-                    room: Some(room),
+                    max_chars: Some(max_chars),
                     rules: Vec::new(),
                     mode: agent.and_then(|agent| agent.settings.mode),
                 };

@@ -68,7 +68,7 @@ fn end_of(text: &str) -> usize {
 const BRACKETS: [char; 5] = ['<', '\u{2039}', '\u{3008}', '\u{fe64}', '\u{ff1c}'];
 
 /// Escapes everything in `text` that looks like the mark, also to a tolerant reader: any case, with
-/// spaces, newlines and strokes between the letters.
+/// spaces, newlines, slashes, underscores or hyphens between the letters.
 fn without_marks(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for (at, c) in text.char_indices() {

@@ -116,9 +116,10 @@ pub fn read_condition(
 ) -> Result<Condition, Vec<Diagnostic>> {
     let mut reader = BaseReader::new(text, Some(syntax));
     let filter = reader.filter(node, path);
-    match reader.faults.is_empty() {
-        true => Ok(Condition { filter, expressions: reader.expressions }),
-        false => Err(reader.faults),
+    if reader.faults.is_empty() {
+        Ok(Condition { filter, expressions: reader.expressions })
+    } else {
+        Err(reader.faults)
     }
 }
 
@@ -132,12 +133,12 @@ pub fn not_yaml(text: &str, fault: &yaml::YamlFault, kind: Kind) -> Diagnostic {
     }
     let is_base = kind == Kind::InvalidBase;
     let kind = if fault.reason.contains("levels deep") { Kind::TooDeep } else { kind };
-    let hint = match rest.contains("{{") && !is_base {
-        true => "write a text with `{{…}}` between `'`",
-        false if is_base => {
-            "a base is YAML: write an expression that holds `: `, ` #` or quotes between `'`"
-        }
-        false => "this is YAML: write an expression that holds `: `, ` #` or quotes between `'`",
+    let hint = if is_base {
+        "a base is YAML: write an expression that holds `: `, ` #` or quotes between `'`"
+    } else if rest.contains("{{") {
+        "write a text with `{{…}}` between `'`"
+    } else {
+        "this is YAML: write an expression that holds `: `, ` #` or quotes between `'`"
     };
     Diagnostic::error(kind, text, place(fault.at, fault.at + 1), fault.to_string()).hint(hint)
 }
@@ -271,7 +272,7 @@ impl<'t> BaseReader<'t> {
     fn text(&mut self, node: &Node, what: &str) -> Option<Text> {
         let text = node.text().map(Text::from);
         if text.is_none() {
-            self.fault(Kind::InvalidBase, node, format!("`{what}` has to be a text"), "");
+            self.fault(Kind::InvalidBase, node, format!("`{what}` must be a string"), "");
         }
         text
     }

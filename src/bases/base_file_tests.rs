@@ -188,7 +188,7 @@ fn values_that_yaml_reads_otherwise_are_reported() {
 #[test]
 fn values_have_to_fit_their_keys() {
     fails("views: table\n", &["1:8 invalid_base `views` has to be a list"]);
-    fails("views:\n  - type: [a]\n", &["2:11 invalid_base `type` has to be a text"]);
+    fails("views:\n  - type: [a]\n", &["2:11 invalid_base `type` must be a string"]);
     fails("views:\n  - limit: many\n", &["2:12 invalid_base `limit` has to be a whole number"]);
     fails("views:\n  - limit: -1\n", &["2:12 invalid_base"]);
     fails(
@@ -196,7 +196,7 @@ fn values_have_to_fit_their_keys() {
         &["3:34 invalid_base this is not a direction → write `ASC` or `DESC`"],
     );
     fails("views:\n  - sort:\n      - {by: a}\n", &["3:9 invalid_base `sort` names no property"]);
-    fails("formulas:\n  a: [1]\n", &["2:6 invalid_base `formulas.a` has to be a text"]);
+    fails("formulas:\n  a: [1]\n", &["2:6 invalid_base `formulas.a` must be a string"]);
     fails("formulas: x\n", &["1:11 invalid_base `formulas` has to be keys with values"]);
 }
 

@@ -190,9 +190,10 @@ impl<'c> ExpressionChecker<'c, '_> {
         let (message, hint) = match near.zip(count) {
             Some((near, count)) => {
                 let have = if count == 1 { "has" } else { "have" };
-                let hint = match super::token::is_name(near) {
-                    true => format!("did you mean `{near}`?"),
-                    false => format!("did you mean `note[\"{near}\"]`?"),
+                let hint = if super::token::is_name(near) {
+                    format!("did you mean `{near}`?")
+                } else {
+                    format!("did you mean `note[\"{near}\"]`?")
                 };
                 (format!("no note has `{name}`; {count} {have} `{near}`"), Some(hint))
             }
@@ -294,9 +295,10 @@ impl<'c> ExpressionChecker<'c, '_> {
                     known.of.is_some() && known.is_call() && self.is_offered(known)
                 });
                 let near = nearest(name, calls.map(|known| known.name));
-                let hint = match is_field {
-                    true => Some(format!("it is a field: write `{name}`")),
-                    false => near.map(|near| format!("did you mean `{near}`?")),
+                let hint = if is_field {
+                    Some(format!("it is a field: write `{name}`"))
+                } else {
+                    near.map(|near| format!("did you mean `{near}`?"))
                 };
                 (format!("nothing has a method `{name}`"), hint)
             }

@@ -11,9 +11,9 @@ use super::source::Source;
 use super::value::{Date, FileId, Outcome, Text, Value};
 
 /// The most steps for one row. A node is a step, and so is each 64 bytes that a function reads or writes.
-pub const MOST_STEPS: u64 = 1_000_000;
+pub const MAX_STEPS: u64 = 1_000_000;
 /// The most elements of a list that an expression creates, including those of nested lists.
-pub const MOST_ELEMENTS: usize = 100_000;
+pub const MAX_ELEMENTS: usize = 100_000;
 /// The deepest nesting of lists.
 const DEEPEST_LIST: usize = 100;
 /// The environment of an evaluation, the same for all rows.
@@ -123,7 +123,7 @@ impl<'a> Context<'a> {
     }
 
     pub(super) fn is_exhausted(&self) -> bool {
-        self.steps > MOST_STEPS
+        self.steps > MAX_STEPS
     }
 
     /// Checks the length of a text that a function created.
@@ -138,9 +138,9 @@ impl<'a> Context<'a> {
 
     /// Checks the length and depth of a list that was created.
     pub(super) fn made_list(&mut self, list: Vec<Value>) -> Outcome {
-        let mut left = MOST_ELEMENTS;
+        let mut left = MAX_ELEMENTS;
         count(&list, &mut left, 0)?;
-        self.charge((MOST_ELEMENTS - left) as u64 / 8)?;
+        self.charge((MAX_ELEMENTS - left) as u64 / 8)?;
         Ok(Value::List(list.into()))
     }
 

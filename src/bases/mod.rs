@@ -4,10 +4,10 @@
 //! Floor 2. Pure: no I/O and no clock. An expression reads the vault through a [`Source`], and the time from
 //! an [`eval::Scope`]. Nothing here panics, and every evaluation ends within its limits.
 //!
-//! In reading order: [`ast`], [`value`], [`typed`], [`source`]; from text to a tree ([`parse`],
+//! In reading order: [`ast`], [`value`] (with `date`, `duration`, `number_text` and `natural` order), [`typed`], [`source`]; from text to a tree ([`parse`],
 //! [`classic`], with `token`, `pattern` and `tree` below them) and back (`ast/print`); errors and
-//! warnings ([`diagnostic`], [`check`]); texts with expressions in them ([`template`]); from a tree
-//! to a value ([`eval`], [`functions`], `context`, [`compare`]); whole bases ([`base_file`],
+//! warnings ([`diagnostic`], [`check`], with `cycles`, `nearest` and `outdated`); texts with expressions in them ([`template`]); from a tree
+//! to a value ([`eval`], [`functions`], `context`, [`compare`]); whole bases ([`base_file`], `narrow`,
 //! [`blocks`], [`query`]), the rows of a view ([`view`], [`compare::summaries`]) and why they match
 //! ([`trace`]).
 

@@ -266,9 +266,10 @@ fn expression() -> impl Strategy<Value = String> {
         let signs = vec!["+", "-", "*", "/", "%", "==", "<", ">=", "&&", "||"];
         prop_oneof![
             (prop::sample::select(signs), pair.clone(), any::<bool>()).prop_map(
-                |(sign, (left, right), both)| match both {
-                    true => format!("({left}) {sign} ({right})"),
-                    false => format!("{left} {sign} {right}"),
+                |(sign, (left, right), both)| if both {
+                    format!("({left}) {sign} ({right})")
+                } else {
+                    format!("{left} {sign} {right}")
                 }
             ),
             inner.clone().prop_map(|of| format!("!({of})")),

@@ -134,9 +134,10 @@ impl<'s> PatternReader<'s> {
                     false
                 }
                 '.' => {
-                    match self.is_dot_all {
-                        true => self.regex_source.push_str("(?s:.)"),
-                        false => self.negated(LINE_ENDS),
+                    if self.is_dot_all {
+                        self.regex_source.push_str("(?s:.)")
+                    } else {
+                        self.negated(LINE_ENDS)
                     }
                     true
                 }

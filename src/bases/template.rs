@@ -131,10 +131,8 @@ impl Template {
             reader.text(opening);
             // A missing extension removes its dot too.
             let has_dot = expression == "file.ext" && reader.take_dot();
-            let expression = match has_dot {
-                true => "if(file.ext.isEmpty(), \"\", \".\" + file.ext)",
-                false => expression,
-            };
+            let expression =
+                if has_dot { "if(file.ext.isEmpty(), \"\", \".\" + file.ext)" } else { expression };
             reader.expression(expression, opening)?;
             reader.at = end;
         }
@@ -236,10 +234,8 @@ impl PreparedTemplate {
                     (text, gives_folders(&expression.root))
                 }
             };
-            let pieces: Vec<&str> = match is_path && has_folders {
-                true => text.split('/').collect(),
-                false => vec![&text],
-            };
+            let pieces: Vec<&str> =
+                if is_path && has_folders { text.split('/').collect() } else { vec![&text] };
             for (number, piece) in pieces.into_iter().enumerate() {
                 if number > 0 {
                     components.push(Component::default());
@@ -413,12 +409,11 @@ impl<'s> TemplateReader<'s> {
             let ending = if is_path { "" } else { ".md" };
             let Err(fault) = check_new_name(&format!("{bare}{ending}")) else { continue };
             let suggestion = fault.suggestion.strip_suffix(ending).unwrap_or(&fault.suggestion);
-            let (message, hint) = match is_mixed {
-                true => {
-                    let message = format!("`{}` makes no name: {}", self.source, fault.reason);
-                    (message, "leave it out".to_owned())
-                }
-                false => (fault.to_string(), format!("call it `{suggestion}`")),
+            let (message, hint) = if *is_mixed {
+                let message = format!("`{}` makes no name: {}", self.source, fault.reason);
+                (message, "leave it out".to_owned())
+            } else {
+                (fault.to_string(), format!("call it `{suggestion}`"))
             };
             let at = forbidden_in(name).and_then(|_| self.forbidden(*begin)).unwrap_or(at);
             return error(Kind::InvalidPath, at, message, &hint);

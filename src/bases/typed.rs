@@ -157,11 +157,12 @@ fn any_date(text: &str) -> Option<Typed> {
 }
 
 fn local(text: &str, has_time: bool) -> Option<Typed> {
-    let time = match has_time {
-        false => NaiveDate::parse_from_str(text, "%Y-%m-%d").ok()?.and_hms_opt(0, 0, 0)?,
-        true => ["%Y-%m-%dT%H:%M", "%Y-%m-%dT%H:%M:%S%.f"]
+    let time = if has_time {
+        ["%Y-%m-%dT%H:%M", "%Y-%m-%dT%H:%M:%S%.f"]
             .iter()
-            .find_map(|format| NaiveDateTime::parse_from_str(text, format).ok())?,
+            .find_map(|format| NaiveDateTime::parse_from_str(text, format).ok())?
+    } else {
+        NaiveDate::parse_from_str(text, "%Y-%m-%d").ok()?.and_hms_opt(0, 0, 0)?
     };
     Some(Typed::Local { millis: time.and_utc().timestamp_millis(), has_time })
 }

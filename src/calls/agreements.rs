@@ -10,13 +10,13 @@ use crate::store::StoreError;
 use crate::store::audit::{ApprovalRow, Approvals};
 
 #[derive(Debug)]
-pub(super) struct Agreements {
+pub(super) struct StandingApprovals {
     approvals: Approvals,
     /// Serialises changes.
     turn: Mutex<()>,
 }
 
-impl Agreements {
+impl StandingApprovals {
     pub fn new(approvals: Approvals) -> Self {
         Self { approvals, turn: Mutex::default() }
     }

@@ -220,9 +220,10 @@ pub(super) fn judged<'a>(
     judgement: &Judgement,
 ) {
     // If nothing was about to change, the paths of the arguments.
-    let paths: Vec<String> = match judgement.paths.is_empty() {
-        true => named_paths.map(cut).collect(),
-        false => judgement.paths.iter().take(MAX_PATHS).map(|path| cut(path)).collect(),
+    let paths: Vec<String> = if judgement.paths.is_empty() {
+        named_paths.map(cut).collect()
+    } else {
+        judgement.paths.iter().take(MAX_PATHS).map(|path| cut(path)).collect()
     };
     row.paths = paths.join("\n");
     row.bytes = i64::try_from(judgement.bytes).unwrap_or(i64::MAX);

@@ -29,7 +29,7 @@ pub struct Request {
     pub applies_proposal: bool,
     /// Characters of text that the caller accepts. A longer answer is cut, so tools that can answer
     /// in pages stop before. `None`: no limit beyond the tool's own.
-    pub room: Option<usize>,
+    pub max_chars: Option<usize>,
     /// The enabled rules that make the call; empty for other callers.
     pub rules: Vec<i64>,
     /// The calling agent's mode, if stricter than the conversation's.

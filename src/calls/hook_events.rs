@@ -203,15 +203,16 @@ impl Calls {
 
 fn refusal(refused: Refused) -> Refusal {
     let Refused { hook, reason, failed } = refused;
-    let (reason, hint) = match failed {
-        false => (
-            format!("the hook `{hook}` refuses: {reason}"),
-            "this is the user's rule; do not try it another way",
-        ),
-        true => (
+    let (reason, hint) = if failed {
+        (
             format!("the hook `{hook}` failed, and it is critical: {reason}"),
             "`[hooks]` in the user's settings has it; `steward status` says what went wrong",
-        ),
+        )
+    } else {
+        (
+            format!("the hook `{hook}` refuses: {reason}"),
+            "do not try it another way: the user's own hook decides",
+        )
     };
     Refusal { layer: layers::HOOKS, code: ErrorCode::Denied, reason, hint: Some(hint.to_owned()) }
 }

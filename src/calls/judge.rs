@@ -13,7 +13,7 @@ use crate::locks::lock;
 use crate::note::code::ErrorCode;
 use crate::note::diff;
 use crate::note::path::{VaultPath, visible_lines};
-use crate::policy::{Agreement, Call, Effect, Mode, Permission, Reason, Refusal, layers};
+use crate::policy::{Call, Effect, Mode, Permission, Reason, Refusal, RuleApproval, layers};
 use crate::tools::{Answer, Facts, Foreign, ToolError};
 use crate::vault::Cancel;
 
@@ -76,9 +76,9 @@ impl ApprovalRequest {
             data: Some(data),
             ..ToolError::new(
                 ErrorCode::ApprovalNeeded,
-                format!("this needs a person's agreement, since {}", self.reasons.join("; ")),
-                "call again with `confirmed` once they agree, and with this `identity` as `agreed`; on the \
-                 command line, with `--yes`",
+                format!("this needs a person's approval, since {}", self.reasons.join("; ")),
+                "ask the person; if they approve, call again with `confirmed` and with this `identity` as \
+                 `agreed` (on the command line: `--yes`)",
             )
         }
     }
@@ -124,8 +124,8 @@ impl Judged {
         Self { result: Err(refusal.into()), judgement, question: None }
     }
 
-    pub fn refused_early(result: Result<Answer<Facts>, ToolError>) -> Self {
-        Self { result, judgement: Judgement::default(), question: None }
+    pub fn refused_early(error: ToolError) -> Self {
+        Self { result: Err(error), judgement: Judgement::default(), question: None }
     }
 
     /// Whether the call was refused or has to run again.
@@ -142,7 +142,7 @@ pub(super) struct Judge {
     request: Request,
     mode: Mode,
     write: Option<Vec<VaultPath>>,
-    agreement: Option<Agreement>,
+    agreement: Option<RuleApproval>,
     agreed: Option<Agreed>,
     cancel: Cancel,
     judgement: Mutex<Judgement>,
@@ -181,7 +181,7 @@ impl Judge {
     }
 
     /// Whether a person approved different changes.
-    fn is_another(&self, proposal: &Proposal) -> bool {
+    fn differs_from_approved(&self, proposal: &Proposal) -> bool {
         let is_said = self.request.confirmed && self.request.caller.scope.is_person();
         let agreed = self.request.agreed.as_ref().filter(|_| is_said);
         agreed.is_some_and(|agreed| *agreed != identity(proposal))
@@ -322,7 +322,7 @@ impl Judge {
 
     /// Ends the call; it runs again once a person has approved.
     fn ask(&self, approval_request: ApprovalRequest) -> Refusal {
-        let reason = "a person has to agree first".to_owned();
+        let reason = "a person has to approve this first".to_owned();
         let (layer, code) = (approval_request.layer, ErrorCode::ApprovalNeeded);
         lock(&self.judgement).question = Some(approval_request);
         Refusal { layer, code, reason, hint: None }
@@ -384,7 +384,7 @@ impl Gate for Judge {
                 hint: Some("look again and repeat the call".to_owned()),
             }));
         }
-        if self.is_another(proposal) {
+        if self.differs_from_approved(proposal) {
             let mut approval_request = self.approval_request(proposal, &reasons);
             approval_request.layer = layers::APPROVAL;
             approval_request

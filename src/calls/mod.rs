@@ -38,7 +38,7 @@ use crate::journal::Origin;
 use crate::note::code::ErrorCode;
 use crate::note::path::VaultPath;
 use crate::policy::{
-    self, Agreement, Call, ForeignCall, Mode, Permission, Policy, Scope, Settings, layers,
+    self, Call, ForeignCall, Mode, Permission, Policy, RuleApproval, Scope, Settings, layers,
 };
 use crate::store::audit::{ApprovalRow, AuditFilter, AuditRow};
 use crate::store::{REPLACED, Store, StoreError};
@@ -47,7 +47,7 @@ use crate::tools::{
 };
 use crate::vault::{self, View, Want, nonblocking};
 
-use agreements::Agreements;
+use agreements::StandingApprovals;
 use audit::Audit;
 pub use call::{Answerer, Decision, Request, ShownChange};
 pub use hook_events::{CALLER as HOOK_CALLER, StepShown};
@@ -75,7 +75,7 @@ struct SharedCalls {
     policy: Policy,
     store: Store,
     audit: Audit,
-    agreements: Agreements,
+    agreements: StandingApprovals,
     hooks: Hooks,
 }
 
@@ -87,7 +87,7 @@ impl Calls {
             tools: ArcSwap::from_pointee(Registry::built_in().clone()),
             foreign: OnceLock::new(),
             audit: Audit::new(store.audit.clone(), &settings),
-            agreements: Agreements::new(store.approvals.clone()),
+            agreements: StandingApprovals::new(store.approvals.clone()),
             policy: Policy::new(settings, policy::clock()),
             tool_settings: ArcSwap::from_pointee(context.settings.clone()),
             is_local: context.vault.remote_file_system().is_none(),
@@ -377,7 +377,7 @@ impl Calls {
         let judge = Arc::new(Judge::new(self, &call, request, agreed, cancel));
         let mut context = self.0.context.clone();
         context.settings = (**self.0.tool_settings.load()).clone();
-        context.room = request.room.unwrap_or(usize::MAX);
+        context.max_chars = request.max_chars.unwrap_or(usize::MAX);
         context.most = settings.most(request.caller.scope);
         context.rules.clone_from(&request.rules);
         context.gate = Some(Arc::clone(&judge) as Arc<dyn Gate>);
@@ -398,9 +398,10 @@ impl Calls {
         let limited =
             settings.call_seconds > 0 && tool.foreign.is_none() && policy.is_on(layers::TIME_LIMIT);
         let seconds = u64::from(settings.call_seconds);
-        context.cancel = match limited {
-            true => cancel.until(Instant::now() + Duration::from_secs(seconds)),
-            false => cancel.clone(),
+        context.cancel = if limited {
+            cancel.until(Instant::now() + Duration::from_secs(seconds))
+        } else {
+            cancel.clone()
         };
         let checked = match tool.foreign {
             Some(_) => judge.check_foreign().map_err(ToolError::from),
@@ -444,7 +445,7 @@ impl Calls {
             let text = format!("the mode cannot be read, so nothing may be changed: {error}");
             let code = if error.is_full() { ErrorCode::StorageFull } else { ErrorCode::IoError };
             let error = ToolError::new(code, text, error.hint());
-            Box::new(Judged::refused_early(Err(error)))
+            Box::new(Judged::refused_early(error))
         })?;
         let (view, write) = self.places(settings, request.caller.scope);
         let agreement = self.agreed_for_rules(request);
@@ -457,7 +458,7 @@ impl Calls {
 
     /// The person's approval of the rules that make the call; `None` if one of them is not enabled, has to ask, or
     /// cannot be read.
-    fn agreed_for_rules(&self, request: &Request) -> Option<Agreement> {
+    fn agreed_for_rules(&self, request: &Request) -> Option<RuleApproval> {
         if request.caller.scope != Scope::Rule || request.rules.is_empty() {
             return None;
         }
@@ -465,7 +466,7 @@ impl Calls {
         let settings = &self.0.tool_settings.load().organize;
         let hour = self.0.context.clock.now().timestamp_millis() - 3_600_000;
         let done = enabled.hits_after(hour).ok()?.len();
-        let mut agreement = Agreement {
+        let mut agreement = RuleApproval {
             folders: Vec::new(),
             trash: true,
             left: settings.auto_items.min(settings.auto_per_hour.saturating_sub(done)),
@@ -521,10 +522,11 @@ impl Calls {
         };
         let view = (!settings.read.is_empty()).then(|| View::of(real(&settings.read)));
         let shown = view.clone().unwrap_or_default();
-        let write = match settings.write.is_empty() {
-            true => shown.parts(&VaultPath::root()),
+        let write = if settings.write.is_empty() {
+            shown.parts(&VaultPath::root())
+        } else {
             // A caller cannot change what it cannot see.
-            false => real(&settings.write).iter().flat_map(|one| shown.parts(one)).collect(),
+            real(&settings.write).iter().flat_map(|one| shown.parts(one)).collect()
         };
         (view, Some(write))
     }
@@ -536,7 +538,7 @@ struct Admitted {
     mode: Mode,
     view: Option<View>,
     write: Option<Vec<VaultPath>>,
-    agreement: Option<Agreement>,
+    agreement: Option<RuleApproval>,
 }
 
 impl Admitted {

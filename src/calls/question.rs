@@ -145,7 +145,7 @@ impl Question {
     pub fn answer(self, decision: Decision, by: Answerer, cancel: &Cancel) -> Outcome {
         let Self { calls, request, approval_request, mut row } = self;
         if decision == Decision::Always {
-            calls.agree(&request.tool, approval_request.folder.as_ref(), &by);
+            calls.add_standing_approval(&request.tool, approval_request.folder.as_ref(), &by);
         }
         if matches!(decision, Decision::Once | Decision::Always) {
             let agreed = Agreed { identity: approval_request.identity, row: row.id, by };
@@ -229,12 +229,13 @@ fn pending(question: i64, shown: bool, answer_time: Duration) -> (ErrorCode, Str
         seconds if seconds >= 120 && seconds % 60 == 0 => format!("{} minutes", seconds / 60),
         seconds => format!("{seconds} seconds"),
     };
-    let why = match shown {
-        true => format!("a person is asked (question {question}) and has not answered yet"),
-        false => format!(
+    let why = if shown {
+        format!("a person is asked (question {question}) and has not answered yet")
+    } else {
+        format!(
             "a person has to agree, and no program in which they could is open; question {question} \
              waits {duration} for one"
-        ),
+        )
     };
     let hint = format!(
         "tell the user that it waits for them in Obsidian and in `steward approvals pending`; once they \
@@ -280,7 +281,7 @@ impl Calls {
     }
 
     /// Stores a permanent approval, if there is a folder for it.
-    fn agree(&self, tool: &str, folder: Option<&VaultPath>, by: &Answerer) {
+    fn add_standing_approval(&self, tool: &str, folder: Option<&VaultPath>, by: &Answerer) {
         let Some(folder) = folder else { return };
         if let Err(error) = self.0.agreements.add(tool, folder, &by.program) {
             tracing::warn!(%error, "a permanent approval could not be stored; it counts once");
@@ -302,7 +303,7 @@ impl UnansweredQuestion {
     pub fn settle(self, decision: Decision, by: &Answerer) {
         let Self { calls, tool, folder, mut row } = self;
         if decision == Decision::Always {
-            calls.agree(&tool, folder.as_ref(), by);
+            calls.add_standing_approval(&tool, folder.as_ref(), by);
         }
         let (word, why) = match decision {
             Decision::Once | Decision::Always => {

@@ -181,7 +181,7 @@ impl Task {
         }))
     }
 
-    pub fn cancelled(&self) -> &Cancel {
+    pub fn cancel_token(&self) -> &Cancel {
         &self.0.cancel
     }
 
@@ -231,7 +231,7 @@ struct SharedRunner {
 }
 
 /// The wait for a slot; its place in the queue is already taken.
-type Turn = Pin<Box<dyn Future<Output = Option<OwnedSemaphorePermit>> + Send>>;
+type SlotWait = Pin<Box<dyn Future<Output = Option<OwnedSemaphorePermit>> + Send>>;
 
 /// The outcome of one step of a call.
 enum Step<T> {
@@ -396,19 +396,20 @@ impl Runner {
 
     /// Takes a place in the queue for work of this kind. Light work has its own slots, so that it
     /// never waits behind heavy or exclusive work.
-    fn queue(&self, work: Work) -> Turn {
-        let turns = match work {
+    fn queue(&self, work: Work) -> SlotWait {
+        let slots = match work {
             Work::Read | Work::Setting => &self.0.reads,
             Work::Search => &self.0.searches,
             Work::Change => &self.0.changes,
         };
-        let turn = Arc::clone(turns).acquire_owned();
-        // Exempt from tokio's cooperative budget, which could postpone taking the place.
-        let mut turn: Turn = Box::pin(tokio::task::unconstrained(async move { turn.await.ok() }));
-        // Polled once, so that the place is taken now and not when the waiting task first runs.
-        match turn.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
-            Poll::Ready(turn) => Box::pin(std::future::ready(turn)),
-            Poll::Pending => turn,
+        let slot = Arc::clone(slots).acquire_owned();
+        // Exempt from tokio's cooperative budget, which could postpone taking the slot.
+        let mut wait: SlotWait =
+            Box::pin(tokio::task::unconstrained(async move { slot.await.ok() }));
+        // Polled once, so that the slot is taken now and not when the waiting task first runs.
+        match wait.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
+            Poll::Ready(slot) => Box::pin(std::future::ready(slot)),
+            Poll::Pending => wait,
         }
     }
 
@@ -416,7 +417,7 @@ impl Runner {
     async fn step<T: Send + 'static>(
         &self,
         task: &Task,
-        turn: Option<Turn>,
+        turn: Option<SlotWait>,
         job: impl FnOnce(&Cancel) -> T + Send + 'static,
     ) -> Result<T, Stopped> {
         let deadline = task.0.limit.map(|limit| Instant::now() + limit);

@@ -139,7 +139,7 @@ impl Relay<'_> {
         text: String,
     ) -> Result<(), ErrorObject> {
         if self.in_flight.contains_key(id) {
-            return Err(ErrorObject::new(Kind::DuplicateId, "this id is in flight already"));
+            return Err(ErrorObject::new(Kind::DuplicateId, "this id is already in flight"));
         }
         if matches!(id, RequestId::Text(id) if id.starts_with(OURS)) {
             let message = format!("ids that begin with `{OURS}` are not the client's");

@@ -8,14 +8,14 @@ use crate::protocol::as_of::{AsOfParams, AsOfResult, At, EntryThen};
 use crate::tools::time_text;
 
 /// The most bytes of an answer without a daemon.
-const MOST: u64 = 64 << 20;
+const MAX_BYTES: u64 = 64 << 20;
 
 /// Prints a note, or the files of a folder, as of a time or a change set.
 pub fn show(session: &Session, path: Option<&str>, at: &str) -> Result<()> {
     let mut params =
         AsOfParams { path: path.map(str::to_owned), at: moment(at)?, ..AsOfParams::default() };
     let ask = |params: &AsOfParams| {
-        session.ask_or(params, false, |calls| as_of::as_of(calls.context(), params, MOST))
+        session.ask_or(params, false, |calls| as_of::as_of(calls.context(), params, MAX_BYTES))
     };
     let mut found = ask(&params)?;
     while let Some(next) = found.next {
@@ -57,9 +57,10 @@ fn list_states(found: &AsOfResult) -> String {
         format!("{}{end}{unsure}", entry.path)
     };
     let lines: Vec<String> = found.entries.iter().map(line).collect();
-    match lines.is_empty() {
-        true => format!("nothing existed there at {}", found.time),
-        false => lines.join("\n"),
+    if lines.is_empty() {
+        format!("nothing existed there at {}", found.time)
+    } else {
+        lines.join("\n")
     }
 }
 

@@ -123,7 +123,10 @@ fn from_stdin() -> Result<String> {
     let mut text = String::new();
     let read = std::io::stdin().lock().take(MAX_STDIN + 1).read_to_string(&mut text);
     read.map_err(|error| {
-        Failure::usage(format!("could not read stdin: {error}"), "`-` reads JSON from it")
+        Failure::usage(
+            format!("could not read stdin: {error}"),
+            "pipe a JSON object into it, or leave `-` out",
+        )
     })?;
     if text.len() as u64 > MAX_STDIN {
         return Err(Failure::usage("stdin has more than 4 MiB", "give less at once"));
@@ -136,14 +139,13 @@ fn subcommand(tool: &Definition) -> clap::Command {
     let positional = positional_parameters(tool, &parameters);
     let names: Vec<_> = positional.iter().map(|one| one.name.to_uppercase()).collect();
     let mut given = Arg::new(GIVEN).num_args(0..=positional.len().max(1));
-    given = match names.is_empty() {
-        true => {
-            given.value_name("JSON").help("The arguments as a JSON object; `-` reads it from stdin")
-        }
-        false => given.value_name(names.join(" ")).help(format!(
+    given = if names.is_empty() {
+        given.value_name("JSON").help("The arguments as a JSON object; `-` reads it from stdin")
+    } else {
+        given.value_name(names.join(" ")).help(format!(
             "{}, or all arguments as a JSON object; `-` reads that from stdin",
             names.join(" and ")
-        )),
+        ))
     };
     let names_a_path = |one: &Parameter| {
         tool.touches.iter().any(|touch| *touch == (one.name.as_str().into(), Names::Path))

@@ -52,7 +52,7 @@ pub fn run(flags: Flags, action: &ConfigAction, output: &Output) -> Result<()> {
             init::write(&path).map_err(|error| match error.kind() {
                 ErrorKind::AlreadyExists => Failure::other(
                     "already_exists",
-                    format!("`{}` exists already", path.display()),
+                    format!("`{}` already exists", path.display()),
                     "edit it, or name another file with `--config`",
                 ),
                 _ => Failure::other(

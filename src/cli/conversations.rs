@@ -7,11 +7,11 @@ use clap::{Args, Subcommand};
 use serde_json::json;
 
 use super::maintenance::agreed;
-use super::words::counted;
 use super::{CallOptions, Result, Session, export};
 use crate::daemon;
 use crate::methods::conversations::StoredConversations;
 use crate::methods::export::{self as note, short};
+use crate::note::counted::counted;
 use crate::policy::Scope;
 use crate::protocol::MethodParams;
 use crate::protocol::conversations::{

@@ -127,10 +127,7 @@ fn open(draft: &Path, environment: &Environment) -> Result<()> {
     };
     let status = command(&editor, draft).status();
     let status = status.map_err(|error| failed(format!("could not be started: {error}")))?;
-    match status.success() {
-        true => Ok(()),
-        false => Err(failed(format!("ended with {status}"))),
-    }
+    if status.success() { Ok(()) } else { Err(failed(format!("ended with {status}"))) }
 }
 
 /// Runs it through a shell, as git does: the variable may have arguments and quotes.

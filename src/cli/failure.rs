@@ -48,14 +48,14 @@ impl Failure {
             exit: OTHER,
             code: code.to_owned(),
             message: message.into(),
-            hint: Some(hint.into()),
+            hint: Some(hint.into()).filter(|hint: &String| !hint.is_empty()),
             data: None,
         }
     }
 
-    /// No model could be asked; `words` are the hint.
+    /// No model could be asked; the message `words` says how to set one up.
     pub fn no_model(words: String) -> Self {
-        Self { hint: None, ..Self::other(NO_MODEL, words, "") }
+        Self::other(NO_MODEL, words, "")
     }
 
     /// The model declined; its reason was already shown.

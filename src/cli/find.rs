@@ -45,24 +45,21 @@ pub struct FindArguments {
 
 pub fn run(session: &Session, find: &FindArguments) -> Result<()> {
     let query = find.words.join(" ");
-    let (tool, arguments) = match find.sources.is_empty() {
-        false => {
-            let sources = &find.sources;
-            let arguments = json!({ "query": query, "sources": sources, "limit": find.limit });
-            (MemorySearch::NAME, arguments)
-        }
-        true => {
-            let arguments = json!({
-                "query": query,
-                "path": find.folder,
-                "since": find.since,
-                "until": find.until,
-                "match": if find.all { "all" } else { "ranked" },
-                "limit": find.limit,
-                "first_result": find.first_result,
-            });
-            (SearchNotes::NAME, arguments)
-        }
+    let (tool, arguments) = if find.sources.is_empty() {
+        let arguments = json!({
+            "query": query,
+            "path": find.folder,
+            "since": find.since,
+            "until": find.until,
+            "match": if find.all { "all" } else { "ranked" },
+            "limit": find.limit,
+            "first_result": find.first_result,
+        });
+        (SearchNotes::NAME, arguments)
+    } else {
+        let sources = &find.sources;
+        let arguments = json!({ "query": query, "sources": sources, "limit": find.limit });
+        (MemorySearch::NAME, arguments)
     };
     let found = session.call(tool, arguments)?;
     if find.names && !session.output.json() {

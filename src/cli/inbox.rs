@@ -84,10 +84,8 @@ fn line(message: &InboxMessage) -> String {
     let text: String = message.text.chars().take(SHOWN).collect();
     let text = text.replace(char::is_control, " ");
     let flag = if message.differs { "  (another text with its id came before)" } else { "" };
-    let reason = match message.reason.is_empty() {
-        true => String::new(),
-        false => format!("  [{}]", message.reason),
-    };
+    let reason =
+        if message.reason.is_empty() { String::new() } else { format!("  [{}]", message.reason) };
     format!(
         "{:<5} {}  {:<9} {text}{}{reason}{flag}",
         message.id,

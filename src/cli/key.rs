@@ -70,12 +70,11 @@ pub(super) fn set(session: &Session, name: &str, no_check: bool, into_keyring: b
             return Err(Failure::other("key_check", error.to_string(), hint));
         }
     }
-    let path = match into_keyring {
-        true => {
-            models::keyring(session).store(name, &key).map_err(KeyError::from)?;
-            None
-        }
-        false => Some(vendor_keys::store(&session.folders, name, &key)?),
+    let path = if into_keyring {
+        models::keyring(session).store(name, &key).map_err(KeyError::from)?;
+        None
+    } else {
+        Some(vendor_keys::store(&session.folders, name, &key)?)
     };
     // A place with higher precedence would still win, so this warns the user.
     if let Ok(Some((_, source))) = vendor_keys::find(&known, &session.environment, &session.folders)
@@ -100,9 +99,10 @@ fn remove(session: &Session, name: &str, from_keyring: bool) -> Result<()> {
         let unknown = setup::unknown(&session.settings.config.models, name);
         return Err(KeyError::from(unknown).into());
     }
-    let removed = match from_keyring {
-        true => models::keyring(session).remove(name).map_err(KeyError::from)?,
-        false => vendor_keys::remove(&session.folders, name)?,
+    let removed = if from_keyring {
+        models::keyring(session).remove(name).map_err(KeyError::from)?
+    } else {
+        vendor_keys::remove(&session.folders, name)?
     };
     let path = vendor_keys::file(&session.folders, name);
     let text = match (from_keyring, removed) {

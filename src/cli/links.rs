@@ -9,10 +9,10 @@ use serde_json::json;
 use super::failure::OTHER;
 use super::output::Paint;
 use super::progress::Progress;
-use super::words::counted;
 use super::{Failure, Output, Result, Session, completions};
 use crate::daemon;
 use crate::index::links::{Doubtful, Form, MissingPart, missing_parts};
+use crate::note::counted::counted;
 use crate::note::path::{VaultPath, show};
 use crate::tools::{GetLinks, Tool as _};
 
@@ -122,9 +122,10 @@ fn missing_value(found: &MissingPart) -> serde_json::Value {
 }
 
 fn missing_line(output: &Output, found: &MissingPart) -> String {
-    let place = match found.source.is_note() {
-        true => found.place.to_string(),
-        false => format!("node {}", found.place),
+    let place = if found.source.is_note() {
+        found.place.to_string()
+    } else {
+        format!("node {}", found.place)
     };
     let part: String = found.part.chars().flat_map(show).collect();
     let mark = output.paint(Paint::Yellow, "missing part");

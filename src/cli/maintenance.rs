@@ -10,11 +10,11 @@ use serde_json::json;
 
 use super::failure::OTHER;
 use super::history::{self, RestoreArguments};
-use super::words::counted;
 use super::{Failure, Result, Session, consent};
 use crate::config::folders;
 use crate::daemon;
 use crate::methods::maintenance;
+use crate::note::counted::counted;
 use crate::protocol::maintenance::{
     JournalGcParams, JournalGcResult, JournalVerifyParams, JournalVerifyResult, TrashEmptyParams,
 };
@@ -184,9 +184,10 @@ fn gc(session: &Session, dry_run: bool, yes: bool) -> Result<()> {
     let text = words(&found);
     let nothing = found.texts == 0 && found.changes == 0;
     if dry_run || nothing || !agreed(yes, &|| format!("free {text}?"))? {
-        let text = match nothing {
-            true => "nothing is older than the settings keep".to_owned(),
-            false => format!("could free {text}; nothing was freed"),
+        let text = if nothing {
+            "nothing is older than the settings keep".to_owned()
+        } else {
+            format!("could free {text}; nothing was freed")
         };
         return session.output.answer(&found, text);
     }

@@ -4,7 +4,7 @@
 //! JSON; it makes no decisions about notes.
 //!
 //! Invariants: answers go to stdout, everything else to stderr; an error is one line with a hint,
-//! never a backtrace; `--json` prints exactly one JSON value, errors included; a closed pipe ends
+//! never a backtrace; `--json` prints one JSON value, errors included (`chat` and `audit --follow`: one a line); a closed pipe ends
 //! the program quietly.
 //!
 //! Reading order: [`output`], [`failure`] (exit codes), [`session`] (settings and vault of one run), the

@@ -20,7 +20,7 @@ use crate::llm::download::download;
 const SETTING: &str = "knowledge.meaning";
 
 /// The most bytes of an archive with the model.
-const MOST: u64 = 256 << 20;
+const MAX_ARCHIVE: u64 = 256 << 20;
 
 #[derive(Debug, Args)]
 pub struct ModelsArguments {
@@ -100,7 +100,8 @@ fn add(session: &Session, from: Option<&str>, yes: bool) -> Result<()> {
             fetched(&format!("{HOME}/{}", original.name), original.bytes, &session.output)
         })?,
         Some(from) if from.starts_with("https://") || from.starts_with("http://") => {
-            source::unpacked(&fetched(from, MOST, &session.output)?).map_err(not_installed)?
+            source::unpacked(&fetched(from, MAX_ARCHIVE, &session.output)?)
+                .map_err(not_installed)?
         }
         Some(from) => read_originals(Path::new(from))?,
     };
@@ -122,7 +123,7 @@ fn read_originals(from: &Path) -> Result<[Vec<u8>; 2], Failure> {
     let file = |path: &Path| {
         let read = || {
             let mut content = Vec::new();
-            std::fs::File::open(path)?.take(MOST).read_to_end(&mut content)?;
+            std::fs::File::open(path)?.take(MAX_ARCHIVE).read_to_end(&mut content)?;
             io::Result::Ok(content)
         };
         read().map_err(|error| {
@@ -132,9 +133,10 @@ fn read_originals(from: &Path) -> Result<[Vec<u8>; 2], Failure> {
             Failure::other("io_error", message, hint)
         })
     };
-    match from.is_dir() {
-        true => originals(|original| file(&from.join(original.name))),
-        false => source::unpacked(&file(from)?).map_err(not_installed),
+    if from.is_dir() {
+        originals(|original| file(&from.join(original.name)))
+    } else {
+        source::unpacked(&file(from)?).map_err(not_installed)
     }
 }
 

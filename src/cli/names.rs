@@ -8,10 +8,10 @@ use serde_json::{Value, json};
 
 use super::failure::OTHER;
 use super::output::Paint;
-use super::words::counted;
 use super::{CallOptions, Failure, Output, Result, Session, completions};
 use crate::bases::date::Times;
 use crate::bases::source::Source as _;
+use crate::note::counted::counted;
 use crate::note::path::{VaultPath, visible};
 use crate::organize::names_check::{self, Finding};
 use crate::protocol::names::{NamesSuggestParams, NamesSuggestResult};
@@ -153,13 +153,16 @@ fn check(session: &Session, folder: Option<&str>) -> Result<ExitCode> {
         let zone = context.clock.zone();
         let times = Times::new(&*zone);
         let withdrawn = || Failure::other("cancelled", "the check was stopped", "");
-        let moment =
-            context.index.properties.moment(&context.vault, &context.index.links, &context.cancel);
-        let moment = moment.map_err(|_| withdrawn())?.in_zone(&times);
+        let snapshot = context.index.properties.snapshot(
+            &context.vault,
+            &context.index.links,
+            &context.cancel,
+        );
+        let snapshot = snapshot.map_err(|_| withdrawn())?.in_zone(&times);
         let conflicts: HashMap<VaultPath, VaultPath> =
             context.vault.conflicts().into_iter().collect();
-        let files = names_check::read(&moment, &times, &conflicts);
-        if moment.is_cancelled() {
+        let files = names_check::read(&snapshot, &times, &conflicts);
+        if snapshot.is_cancelled() {
             return Err(withdrawn());
         }
         let count = files.iter().filter(|file| file.path.is_within(&within)).count();
@@ -176,10 +179,8 @@ fn check(session: &Session, folder: Option<&str>) -> Result<ExitCode> {
         let mut lines: Vec<String> = found.iter().map(|one| line(&session.output, one)).collect();
         let counts: Vec<String> =
             counts.iter().map(|(kind, count)| format!("{count} {kind}")).collect();
-        let counts = match counts.is_empty() {
-            true => "all names are fine".to_owned(),
-            false => counts.join(", "),
-        };
+        let counts =
+            if counts.is_empty() { "all names are fine".to_owned() } else { counts.join(", ") };
         lines.push(format!("{}: {counts}", counted(files, "file")));
         session.output.paged().text(&lines.join("\n"))?;
     }
@@ -207,15 +208,12 @@ fn line(output: &Output, found: &Finding) -> String {
 
 /// Plans the first free suggestion of each file.
 fn rename(session: &Session, which: &SuggestArguments, yes: bool) -> Result<()> {
-    let (names, text) = match which.model {
-        true => {
-            let found = by_model(session, which)?;
-            (found.names, found.text)
-        }
-        false => {
-            let found = session.call(SuggestNames::NAME, which.input())?;
-            (found.data, found.text)
-        }
+    let (names, text) = if which.model {
+        let found = by_model(session, which)?;
+        (found.names, found.text)
+    } else {
+        let found = session.call(SuggestNames::NAME, which.input())?;
+        (found.data, found.text)
     };
     let files = names["files"].as_array().into_iter().flatten();
     let items: Vec<Value> = files

@@ -111,9 +111,10 @@ impl Output {
 
     /// Prints one JSON value to stdout: indented on a terminal, one line into a pipe.
     pub fn json_value(&self, value: &impl Serialize) -> Result<()> {
-        let text = match io::stdout().is_terminal() {
-            true => serde_json::to_string_pretty(value),
-            false => serde_json::to_string(value),
+        let text = if io::stdout().is_terminal() {
+            serde_json::to_string_pretty(value)
+        } else {
+            serde_json::to_string(value)
         };
         self.text(&text.map_err(io::Error::from)?)
     }
@@ -143,7 +144,7 @@ impl Output {
     fn error(&self, message: &str, hint: Option<&str>) {
         let mark = colored(self.color_stderr, Paint::Red, "error:");
         self.remark(&format!("{mark} {message}"));
-        if let Some(hint) = hint.filter(|hint| !hint.is_empty()) {
+        if let Some(hint) = hint {
             let mark = colored(self.color_stderr, Paint::Bold, "hint:");
             self.remark(&format!("{mark} {hint}"));
         }

@@ -59,8 +59,12 @@ pub fn run(session: &Session, action: PluginAction) -> Result<()> {
         PluginAction::Install { force } => {
             refuse_foreign(&plugin, &status, force)?;
             if let Some(version) = status.version.as_ref().filter(|_| !is_whole && !force) {
-                let message = format!("another version, {version}, is installed already");
-                return Err(Failure::other("already_exists", message, "`steward plugin update`"));
+                let message = format!("another version, {version}, is already installed");
+                return Err(Failure::other(
+                    "already_exists",
+                    message,
+                    "run `steward plugin update`",
+                ));
             }
             if !is_whole {
                 plugin.write(&FILES)?;
@@ -71,16 +75,17 @@ pub fn run(session: &Session, action: PluginAction) -> Result<()> {
             refuse_foreign(&plugin, &status, false)?;
             if status.version.is_none() {
                 let message = format!("the plugin is not in `{}`", plugin.path());
-                return Err(Failure::other("not_found", message, "`steward plugin install`"));
+                return Err(Failure::other("not_found", message, "run `steward plugin install`"));
             }
             if !is_whole {
                 plugin.write(&FILES)?;
             }
             let reload =
                 "to load it, disable and enable the plugin in Obsidian, or restart Obsidian";
-            match is_whole {
-                true => (false, placed(&plugin, false)),
-                false => (true, format!("{}\n{reload}", placed(&plugin, true))),
+            if is_whole {
+                (false, placed(&plugin, false))
+            } else {
+                (true, format!("{}\n{reload}", placed(&plugin, true)))
             }
         }
         PluginAction::Remove => {
@@ -155,9 +160,10 @@ fn is_newer(status: &PluginStatus) -> bool {
 }
 
 fn placed(plugin: &PluginFolder, is_new: bool) -> String {
-    match is_new {
-        true => format!("put version {} into `{}`", bundled_version(), plugin.path()),
-        false => format!("version {} is in `{}` already", bundled_version(), plugin.path()),
+    if is_new {
+        format!("put version {} into `{}`", bundled_version(), plugin.path())
+    } else {
+        format!("version {} is in `{}` already", bundled_version(), plugin.path())
     }
 }
 

@@ -171,7 +171,7 @@ fn allowed_guests(session: &Session) -> Result<Allowed> {
 /// at its next turn.
 fn revoke_guest(session: &Session, name: &str) -> Result<()> {
     let removed = allowed_guests(session)?.remove(name).map_err(|error| {
-        Failure::other("io_error", format!("the agreement could not be removed: {error}"), "")
+        Failure::other("io_error", format!("the approval could not be revoked: {error}"), "")
     })?;
     if !removed {
         let message = format!("no agent `{}` was allowed to answer", visible(name));
@@ -206,9 +206,10 @@ fn pending(session: &Session, id: Option<i64>) -> Result<()> {
             }
         }
     }
-    match found.pending.is_empty() {
-        true => session.output.text("nothing waits for you")?,
-        false => session.output.text(text.trim_end())?,
+    if found.pending.is_empty() {
+        session.output.text("nothing waits for you")?
+    } else {
+        session.output.text(text.trim_end())?
     }
     Ok(())
 }
@@ -233,10 +234,8 @@ fn decide(session: &Session, id: i64, option: &str, words: String) -> Result<()>
         return Err(Failure::other("not_found", format!("no question {id} waits"), hint));
     };
     let word = if option == "reject_once" { "refused" } else { "allowed" };
-    let then = match answered.waited {
-        true => "",
-        false => "; its caller gets the answer when it calls again",
-    };
+    let then =
+        if answered.waited { "" } else { "; its caller gets the answer when it calls again" };
     let text = format!("{word}: {}{then}", safe::line(&answered.title));
     session.output.answer(&answered, text)
 }

@@ -72,12 +72,13 @@ fn list(found: &PromptsResult, output: &Output) -> Result<()> {
     let own = found.prompts.iter();
     let own = own.map(|it: &PromptInfo| row(&it.name, it.hint.as_deref(), &it.description));
     let mut lines = Vec::new();
-    match found.prompts.is_empty() {
-        true => lines.push(format!(
+    if found.prompts.is_empty() {
+        lines.push(format!(
             "no prompts yet: each note in `{}` is one, by its name",
             visible(&found.folder)
-        )),
-        false => lines.push(output.table(&own.collect::<Vec<_>>()).trim_end().to_owned()),
+        ))
+    } else {
+        lines.push(output.table(&own.collect::<Vec<_>>()).trim_end().to_owned())
     }
     if !found.examples.is_empty() {
         let examples = found.examples.iter();
@@ -98,9 +99,10 @@ fn show(session: &Session, found: &PromptsResult, name: &str) -> Result<()> {
         (None, Some(example)) => example.text.clone(),
         (None, None) => return Err(no_prompt(name)),
     };
-    match session.output.json() {
-        true => session.output.json_value(&json!({ "name": name, "text": text })),
-        false => session.output.text(visible_lines(&text).trim_end()),
+    if session.output.json() {
+        session.output.json_value(&json!({ "name": name, "text": text }))
+    } else {
+        session.output.text(visible_lines(&text).trim_end())
     }
 }
 
@@ -114,16 +116,15 @@ fn add(session: &Session, found: &PromptsResult, names: &[String], yes: bool) ->
         .map(|name| name.trim_start_matches('/'))
         .find(|name| found.examples.iter().all(|example| example.name != *name));
     if let Some(name) = unknown {
-        return Err(match found.prompts.iter().any(|prompt| prompt.name == name) {
-            true => {
-                Failure::usage(format!("`/{name}` is there already"), "change its note as you like")
-            }
-            false => no_prompt(name),
+        return Err(if found.prompts.iter().any(|prompt| prompt.name == name) {
+            Failure::usage(format!("`/{name}` already exists"), "edit its note")
+        } else {
+            no_prompt(name)
         });
     }
     let examples: Vec<&PromptExample> = found.examples.iter().filter(wanted).collect();
     if examples.is_empty() && !session.output.json() {
-        return session.output.text("every example is there already");
+        return session.output.text("every example already exists");
     }
     if !yes && !examples.is_empty() {
         if !consent::has_terminal() {

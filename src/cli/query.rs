@@ -6,8 +6,8 @@ use clap::{Args, ValueEnum};
 use serde_json::{Map, Value, json};
 
 use super::output::Paint;
-use super::words::counted;
 use super::{Output, Result, Session, completions};
+use crate::note::counted::counted;
 use crate::tools::{Answer, QueryNotes, Tool as _};
 
 /// The default number of rows in a table on a terminal.

@@ -12,11 +12,11 @@ use super::failure::NO_VAULT;
 use super::maintenance::agreed;
 use super::output::Paint;
 use super::progress::Progress;
-use super::words::counted;
 use super::{Failure, Output, Result, Session, consent};
 use crate::config::vaults;
 use crate::daemon::{self, Options, Ready};
 use crate::llm::tape::Tape;
+use crate::note::counted::counted;
 
 #[derive(Debug, Args)]
 pub struct ServeArguments {
@@ -91,20 +91,19 @@ fn confirm_folder(session: &Session) -> Result<()> {
     let question = || {
         format!("`{root}` is not a vault yet; every file in it can be read and changed. Serve it?")
     };
-    let is_agreed = match can_ask && !session.output.json() {
-        true => agreed(false, &question)?,
-        false => !is_too_much,
-    };
-    match is_agreed {
-        true => Ok(()),
-        false => Err(Failure {
+    let is_agreed =
+        if can_ask && !session.output.json() { agreed(false, &question)? } else { !is_too_much };
+    if is_agreed {
+        Ok(())
+    } else {
+        Err(Failure {
             exit: NO_VAULT,
             ..Failure::other(
                 "no_vault",
                 format!("`{root}` is not a vault"),
                 "name the vault's folder with `--vault PATH`; `--yes` serves this one",
             )
-        }),
+        })
     }
 }
 

@@ -264,7 +264,7 @@ impl Session {
         match answered {
             // The hint is for programs, which approve by an argument.
             Err(failure) if failure.code == "approval_needed" => {
-                let hint = "`--yes` agrees beforehand; on a terminal you are shown it and asked";
+                let hint = "add `--yes`, or run it on a terminal to see the change and be asked";
                 Err(Failure { hint: Some(hint.to_owned()), ..failure })
             }
             answered => answered,
@@ -395,10 +395,8 @@ impl Session {
         }
         let root = self.vault()?;
         let state = self.folders.prepare(root)?;
-        let _lock = match changes {
-            true => Some(daemon::lock(&self.folders, root, &state, PATIENCE)?),
-            false => None,
-        };
+        let _lock =
+            if changes { Some(daemon::lock(&self.folders, root, &state, PATIENCE)?) } else { None };
         Ok(work(folders::memory(root, &state))?)
     }
 
@@ -436,10 +434,8 @@ impl Session {
         let (root, config) = (self.vault()?, self.config()?);
         let state = self.folders.prepare(root)?;
         // Reading needs no lock; two writers would each rely on a catalogue that the other changes.
-        let lock = match changes {
-            false => None,
-            true => Some(daemon::lock(&self.folders, root, &state, PATIENCE)?),
-        };
+        let lock =
+            if changes { Some(daemon::lock(&self.folders, root, &state, PATIENCE)?) } else { None };
         let progress = Progress::new();
         let context = daemon::open(root, &state, config, &|n| progress.report(n))?;
         drop(progress);
@@ -469,9 +465,8 @@ pub(super) fn ask_running<P: MethodParams>(
     params: &P,
     is_long: bool,
 ) -> Result<Option<P::Result>> {
-    exchange(running, state, async |client| match is_long {
-        true => client.call_for_long(params).await,
-        false => client.call(params).await,
+    exchange(running, state, async |client| {
+        if is_long { client.call_for_long(params).await } else { client.call(params).await }
     })
 }
 

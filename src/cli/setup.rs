@@ -31,7 +31,7 @@ const LISTING_TIMEOUT: Duration = Duration::from_secs(1);
 const TRY: Duration = Duration::from_secs(180);
 
 /// Models offered for a choice.
-const MOST: usize = 12;
+const MAX_CHOICES: usize = 12;
 
 #[derive(Debug, Args)]
 pub struct SetupArguments {
@@ -85,7 +85,7 @@ fn choose(session: &Session, settings: &Settings) -> Result<String> {
             ));
         }
         session.output.notice(&format!("{provider} runs on this machine"));
-        let models: Vec<&str> = offered.iter().map(String::as_str).take(MOST).collect();
+        let models: Vec<&str> = offered.iter().map(String::as_str).take(MAX_CHOICES).collect();
         return Ok(format!("{provider}/{}", pick("Which model?", &models)?));
     }
     session
@@ -109,7 +109,7 @@ fn choose(session: &Session, settings: &Settings) -> Result<String> {
         let more: Vec<String> = more.collect();
         models.extend(more);
     }
-    let models: Vec<&str> = models.iter().map(String::as_str).take(MOST).collect();
+    let models: Vec<&str> = models.iter().map(String::as_str).take(MAX_CHOICES).collect();
     Ok(format!("{vendor}/{}", pick("Which model?", &models)?))
 }
 
@@ -158,7 +158,8 @@ async fn tried(session: &Session, settings: &Settings, model: &str) -> Result<St
         Ok(found.map(|(key, _)| key))
     };
     let chain = setup::chain(&alone, key)?;
-    let chain = chain.ok_or_else(|| Failure::usage("no model is named", "give `--model`"))?;
+    let chain =
+        chain.ok_or_else(|| Failure::usage("no model is named", "use `--model PROVIDER/MODEL`"))?;
     let request = TurnRequest::new(vec![Message::user("Say in three words that you are ready.")]);
     let mut stream = chain.stream(std::sync::Arc::new(request));
     let mut text = String::new();

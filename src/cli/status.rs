@@ -8,7 +8,6 @@ use std::path::Path;
 use clap::Args;
 use serde_json::json;
 
-use super::words;
 use super::{Result, Session, session};
 use crate::config::running::Running;
 use crate::protocol::inbox::{SmartHoleConnection, SmartHoleState};
@@ -25,7 +24,7 @@ const DAY: i64 = 24 * 60 * 60 * 1000;
 /// Calls per request.
 const AT_ONCE: u32 = 1000;
 
-const MOST_CALLS: usize = 20_000;
+const MAX_CALLS: usize = 20_000;
 
 #[derive(Debug, Args)]
 pub struct StatusArguments {
@@ -103,7 +102,7 @@ fn calls(session: &Session) -> Result<BTreeMap<String, usize>> {
         ..AuditParams::default()
     };
     let mut counted = BTreeMap::new();
-    for _ in 0..MOST_CALLS / AT_ONCE as usize {
+    for _ in 0..MAX_CALLS / AT_ONCE as usize {
         let Some(found) = session.ask(&params)? else { break };
         params.after = found.calls.last().map(|call| call.id);
         let is_last = found.calls.len() < AT_ONCE as usize;
@@ -124,9 +123,10 @@ fn calls_in_words(calls: &BTreeMap<String, usize>) -> String {
     calls.sort_by_key(|(_, number)| std::cmp::Reverse(**number));
     let tools: Vec<String> =
         calls.iter().map(|(tool, number)| format!("{tool} {number}")).collect();
-    match tools.is_empty() {
-        true => "none in the last day".to_owned(),
-        false => format!("{total} in the last day: {}", tools.join(", ")),
+    if tools.is_empty() {
+        "none in the last day".to_owned()
+    } else {
+        format!("{total} in the last day: {}", tools.join(", "))
     }
 }
 
@@ -150,15 +150,15 @@ fn text(running: &Running, status: &StatusResult) -> String {
     // Not the links of notes: `steward links`.
     let symbolic = match vault.links {
         0 => String::new(),
-        links => format!(", {}", words::counted(links, "symbolic link")),
+        links => format!(", {}", crate::note::counted::counted(links, "symbolic link")),
     };
     let mut lines = vec![
         format!("vault     {}", vault.path),
         format!(
             "holds     {}, {}, {}{symbolic}",
-            words::counted(vault.notes, "note"),
-            words::counted(vault.files, "file"),
-            words::counted(vault.folders, "folder")
+            crate::note::counted::counted(vault.notes, "note"),
+            crate::note::counted::counted(vault.files, "file"),
+            crate::note::counted::counted(vault.folders, "folder")
         ),
         format!("address   ws://127.0.0.1:{}/v1", running.port),
         format!(
@@ -220,7 +220,7 @@ fn knowledge(state: Option<&KnowledgeState>) -> String {
     let Some(state) = state else { return "not shown".to_owned() };
     let words = match state.notes {
         0 => "read at the first search".to_owned(),
-        notes => format!("words of {}", words::counted(notes, "note")),
+        notes => format!("words of {}", crate::note::counted::counted(notes, "note")),
     };
     let meaning = match (&state.model, state.meaning_pending, state.notes) {
         (None, ..) => "; meaning off".to_owned(),
@@ -229,13 +229,16 @@ fn knowledge(state: Option<&KnowledgeState>) -> String {
             format!("; meaning by {model} is being read, {} chunks so far", state.chunks)
         }
         (Some(model), false, _) => {
-            format!("; meaning of {} by {model}", words::counted(state.chunks, "chunk"))
+            format!(
+                "; meaning of {} by {model}",
+                crate::note::counted::counted(state.chunks, "chunk")
+            )
         }
     };
     let pdfs = state
         .pdfs
         .filter(|pdfs| *pdfs > 0)
-        .map(|pdfs| format!("; text of {}", words::counted(pdfs, "PDF")));
+        .map(|pdfs| format!("; text of {}", crate::note::counted::counted(pdfs, "PDF")));
     let better = state.better.as_ref().map(|state| format!("; {}", better(state)));
     let better = better.unwrap_or_default();
     words + &meaning + &better + &pdfs.unwrap_or_default()
@@ -292,15 +295,16 @@ fn mode(mode: Option<&ModeResult>) -> String {
 pub fn confined(confinement: &Confinement) -> String {
     let state = match confinement.state {
         ConfinementState::Full => {
-            "writes to its vault and its own folders only, connects to the ports of models and of SmartHole only"
+            "writes only to its vault, its own folders, guests' folders and the trash; connects only to port 443 and the ports of models, servers, guests and SmartHole"
         }
         ConfinementState::Partial => "in part",
         ConfinementState::Off => "no",
         ConfinementState::NotPossible => "not possible here",
     };
-    match confinement.lacks.is_empty() {
-        true => state.to_owned(),
-        false => format!("{state}: {}", confinement.lacks.join("; ")),
+    if confinement.lacks.is_empty() {
+        state.to_owned()
+    } else {
+        format!("{state}: {}", confinement.lacks.join("; "))
     }
 }
 

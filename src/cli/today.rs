@@ -10,7 +10,7 @@ use super::{Output, Result, Session};
 use crate::tools::{SearchFiles, Tool as _};
 
 /// The most tasks requested: the tool's limit.
-const MOST: u32 = 500;
+const MAX_TASKS: u32 = 500;
 
 /// A task, parsed from its line.
 #[derive(Debug, PartialEq)]
@@ -26,7 +26,7 @@ pub fn run(session: &Session) -> Result<()> {
     let today = chrono::Local::now().date_naive();
     let pattern = format!("{}{})", TASK, up_to(today));
     let arguments = json!({
-        "pattern": pattern, "ignore_case": false, "context_lines": 0, "max_results": 1000, "max_matches": MOST,
+        "pattern": pattern, "ignore_case": false, "context_lines": 0, "max_results": 1000, "max_matches": MAX_TASKS,
     });
     let found = session.call(SearchFiles::NAME, arguments)?.data;
     let read = |path: &str| WholeNote::read(session, path).map(|note| note.text);

@@ -63,9 +63,12 @@ pub fn run(session: &Session, arguments: &UninstallArguments) -> Result<()> {
         if !session.output.json() {
             session.output.text(&summary(&found, arguments))?;
         }
-        let question = || match arguments.purge {
-            true => "Remove these, and delete what `--purge` names for good?".to_owned(),
-            false => "Remove these?".to_owned(),
+        let question = || {
+            if arguments.purge {
+                "Remove these, and delete what `--purge` names for good?".to_owned()
+            } else {
+                "Remove these?".to_owned()
+            }
         };
         if !agreed(arguments.yes, &question)? {
             session.output.notice("nothing was removed");
@@ -85,9 +88,10 @@ pub fn run(session: &Session, arguments: &UninstallArguments) -> Result<()> {
         "purge": arguments.purge,
         "installed": found.installed,
     });
-    let text = match arguments.dry_run {
-        true => summary(&found, arguments),
-        false => format!("done; to remove the program itself: {}", found.installed.remove),
+    let text = if arguments.dry_run {
+        summary(&found, arguments)
+    } else {
+        format!("done; to remove the program itself: {}", found.installed.remove)
     };
     session.output.answer(&value, text)
 }
@@ -161,9 +165,12 @@ fn summary(found: &Installed, arguments: &UninstallArguments) -> String {
     } else {
         stays.append(&mut own);
     }
-    let list = |title: &str, lines: Vec<String>| match lines.is_empty() {
-        true => format!("{title}\n  nothing\n"),
-        false => format!("{title}\n  {}\n", lines.join("\n  ")),
+    let list = |title: &str, lines: Vec<String>| {
+        if lines.is_empty() {
+            format!("{title}\n  nothing\n")
+        } else {
+            format!("{title}\n  {}\n", lines.join("\n  "))
+        }
     };
     let mut text = list("To remove:", removed);
     if !questions.is_empty() {

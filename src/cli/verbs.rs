@@ -187,7 +187,7 @@ pub fn read(session: &Session, read: &ReadArguments) -> Result<()> {
     if let Some(lines) = &read.lines {
         let (first, last) = range(lines).ok_or_else(|| {
             let message = format!("\"{lines}\" is not a range of lines");
-            Failure::usage(message, "such as 10, 10-20 or 10-")
+            Failure::usage(message, "use 10, 10-20 or 10-")
         })?;
         arguments["start_line"] = json!(first);
         arguments["end_line"] = json!(last);
@@ -236,7 +236,10 @@ pub fn new(session: &Session, new: &NewArguments) -> Result<()> {
         text.clear();
         let read = std::io::stdin().lock().take(MAX_STDIN + 1).read_to_string(&mut text);
         read.map_err(|error| {
-            Failure::usage(format!("could not read stdin: {error}"), "`-` reads the text from it")
+            Failure::usage(
+                format!("could not read stdin: {error}"),
+                "pipe UTF-8 text into it, or leave `-` out",
+            )
         })?;
         if text.len() as u64 > MAX_STDIN {
             return Err(Failure::usage("stdin has more than 4 MiB", "give less at once"));
@@ -267,10 +270,7 @@ pub fn new(session: &Session, new: &NewArguments) -> Result<()> {
 /// Adds `.md` unless the name has an extension that Obsidian knows: `Version 1.2` has none.
 fn as_note(name: &str) -> String {
     let end = name.rsplit_once('.').map(|(_, end)| end.to_lowercase()).unwrap_or_default();
-    match ["md", "canvas", "base"].contains(&&*end) {
-        true => name.to_owned(),
-        false => format!("{name}.md"),
-    }
+    if ["md", "canvas", "base"].contains(&&*end) { name.to_owned() } else { format!("{name}.md") }
 }
 
 /// Copies a file; links in the copy lead to the same targets.

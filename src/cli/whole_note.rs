@@ -31,13 +31,16 @@ impl WholeNote {
             return Err(Failure::other(BINARY, message, "open it in a program for such files"));
         }
         let mut lines: Vec<String> = Vec::new();
-        let same = |page: &Value| match page["revision"] == json!(revision) {
-            true => Ok(()),
-            false => Err(Failure::other(
-                "stale_revision",
-                format!("`{path}` was changed while it was read"),
-                "try again",
-            )),
+        let same = |page: &Value| {
+            if page["revision"] == json!(revision) {
+                Ok(())
+            } else {
+                Err(Failure::other(
+                    "stale_revision",
+                    format!("`{path}` was changed while it was read"),
+                    "try again",
+                ))
+            }
         };
         loop {
             same(&page)?;

@@ -1,7 +1,6 @@
 //! Translates tools' texts into the terms of the command line, and other programs' command names into
 //! ours.
 
-use std::fmt;
 use std::sync::LazyLock;
 
 use regex::{Captures, Regex};
@@ -114,12 +113,6 @@ const NOT_HERE: &[(&[&str], &str)] = &[
         "the index is built automatically: `steward search WORDS` searches notes, `steward conversations search WORDS` conversations",
     ),
 ];
-
-/// A number of things: `1 note`, `2 notes`.
-pub fn counted(number: impl fmt::Display + PartialEq + From<u8>, thing: &str) -> String {
-    let ending = if number == 1.into() { "" } else { "s" };
-    format!("{number} {thing}{ending}")
-}
 
 /// The message for a command that only other programs have.
 pub fn not_here(word: &str) -> Option<&'static str> {
@@ -257,6 +250,7 @@ fn in_own_words(line: &str) -> Option<String> {
     }
     if line.starts_with('[') || line.starts_with("  [") {
         let first = line.replace("first_result: ", "--first-result ");
+        let first = first.replace("first_item: ", "--first-item ");
         let limit = first.replace("max_results or max_matches", "--limit");
         let limit = limit.replace("max_results", "--limit").replace("file_pattern", "--files");
         return Some(limit.replace("narrow it with path or ", "narrow it with --in or "));
@@ -392,6 +386,10 @@ mod tests {
             (
                 "[2 of 9; go on with first_result: 3, or not]".into(),
                 "[2 of 9; go on with --first-result 3, or not]",
+            ),
+            (
+                "[7 more items; go on with first_item: 201]".into(),
+                "[7 more items; go on with --first-item 201]",
             ),
         ];
         for (old, shown) in cases {

@@ -127,7 +127,7 @@ fn check(files: &[PathBuf], output: &Output) -> Result<ExitCode> {
         match workflow::read(&text, &KnownTools(Registry::built_in())) {
             Ok(workflow) => {
                 let count = workflow.steps.len();
-                let steps = words::counted(count, "step");
+                let steps = crate::note::counted::counted(count, "step");
                 lines.push(format!("{name}: {steps}, nothing wrong"));
                 lines.extend(workflow.warnings.iter().map(|warning| warning.render(&name)));
                 checked
@@ -167,18 +167,20 @@ fn start(
     let text = workflow_files::definition(file)?;
     // Parsed here, so that its errors are reported without a vault.
     let mut opened = None;
-    let known = match text.contains("__") {
-        true => with_servers(opened.insert(session()?))?,
-        false => Registry::built_in().clone(),
+    let known = if text.contains("__") {
+        with_servers(opened.insert(session()?))?
+    } else {
+        Registry::built_in().clone()
     };
     let workflow = workflow::read(&text, &KnownTools(&known));
     let workflow = workflow.map_err(|found| invalid_workflow(&source, &found))?;
     let given_inputs = inputs_of(&workflow, inputs);
     if let Some(folder) = replay {
         let recording = workflow_files::read(folder)?;
-        let given_inputs = match given_inputs.is_empty() {
-            true => None,
-            false => Some(workflow.inputs(&given_inputs).map_err(WorkflowError::Inputs)?),
+        let given_inputs = if given_inputs.is_empty() {
+            None
+        } else {
+            Some(workflow.inputs(&given_inputs).map_err(WorkflowError::Inputs)?)
         };
         let result = methods::workflow_result(recording.replay(&workflow, given_inputs), u64::MAX);
         show(&result, output)?;
@@ -236,9 +238,10 @@ fn ask_questions(result: &WorkflowResult) -> Result<Option<BTreeMap<String, Stri
             continue;
         }
         let mut terminal = std::io::stderr().lock();
-        let choices = match waits.choices.is_empty() {
-            true => String::new(),
-            false => format!(" [{}]", waits.choices.join("/")),
+        let choices = if waits.choices.is_empty() {
+            String::new()
+        } else {
+            format!(" [{}]", waits.choices.join("/"))
         };
         write!(terminal, "{name}: {}{} ", visible(&waits.question), visible(&choices))?;
         terminal.flush()?;
@@ -260,9 +263,10 @@ fn list(session: &Session, limit: u32) -> Result<()> {
     let listed = session
         .ask_or_store(&params, false, |store| methods::list_of(&store.workflows, &params))?;
     let row = |run: &WorkflowInfo| {
-        let waits = match run.waiting.is_empty() {
-            true => String::new(),
-            false => format!("waits for {}", run.waiting.join(", ")),
+        let waits = if run.waiting.is_empty() {
+            String::new()
+        } else {
+            format!("waits for {}", run.waiting.join(", "))
         };
         vec![run.run.to_string(), short(&run.began), run.workflow.clone(), run.state.clone(), waits]
     };

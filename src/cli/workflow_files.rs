@@ -20,12 +20,11 @@ const RUN: &str = "run.json";
 
 /// Reads a definition; `-` is stdin.
 pub fn definition(file: &Path) -> Result<String> {
-    let bytes = match file.as_os_str() == "-" {
-        true => {
-            let mut bytes = Vec::new();
-            std::io::Read::read_to_end(&mut std::io::stdin().lock(), &mut bytes).map(|_| bytes)
-        }
-        false => std::fs::read(file),
+    let bytes = if file.as_os_str() == "-" {
+        let mut bytes = Vec::new();
+        std::io::Read::read_to_end(&mut std::io::stdin().lock(), &mut bytes).map(|_| bytes)
+    } else {
+        std::fs::read(file)
     };
     let shown = file.display();
     let bytes = bytes.map_err(|error| {

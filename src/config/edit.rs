@@ -371,10 +371,7 @@ mod tests {
         /// line; removing all of them restores the template.
         #[test]
         fn changes_add_up_and_leave_the_rest(settings in settings(), windows in any::<bool>()) {
-            let template = match windows {
-                true => TEMPLATE.replace('\n', "\r\n"),
-                false => TEMPLATE.to_owned(),
-            };
+            let template = if windows { TEMPLATE.replace('\n', "\r\n") } else { TEMPLATE.to_owned() };
             let mut text = template.clone();
             let mut wanted = std::collections::BTreeMap::new();
             for (section, key, value) in settings {

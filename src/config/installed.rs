@@ -228,9 +228,10 @@ impl ProgramLocation<'_> {
         let (source, _) = source.split_once(')')?;
         let home = self.environment.absolute("CARGO_HOME");
         let home = home.or_else(|| Some(self.environment.home()?.join(".cargo")));
-        let root = match home.is_some_and(|home| home == prefix) {
-            true => String::new(),
-            false => format!(" --root '{}'", prefix.display()),
+        let root = if home.is_some_and(|home| home == prefix) {
+            String::new()
+        } else {
+            format!(" --root '{}'", prefix.display())
         };
         let install = format!("cargo install --locked{root}");
         let update = if let Some(path) = source.strip_prefix("path+file://") {

@@ -8,7 +8,7 @@
 //!
 //! Reading order: [`environment`], [`folders`] (our own files), [`file`](mod@file) (the TOML),
 //! [`layers`] (file, environment, flags), [`init`] (the commented file), [`vendor_keys`] and
-//! [`keyring`] (keys of model vendors), [`keys`] (the table of settings), [`live`] and [`watch`]
+//! [`keyring`] with `keyring_cache` (keys of model vendors), `models` (the configured models), `logins`, `security`, `log`, [`keys`] (the table of settings), [`live`] and [`watch`]
 //! (changes while the daemon runs), [`edit`] and [`change`] (changing one setting in the file),
 //! [`outside`] (third-party programs), [`obsidian`] and [`vaults`] (choosing the vault), [`running`] and [`instance`]
 //! (one daemon per vault), [`installed`] and [`updates`] (where the program comes from), [`quoting`] (words of commands

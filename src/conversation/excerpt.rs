@@ -12,10 +12,8 @@ pub fn terms(query: &str) -> Vec<String> {
     for (part, text) in query.split('"').enumerate() {
         // Odd parts are quoted. A missing closing quote is implied.
         let quoted = part % 2 == 1;
-        let found: Vec<String> = match quoted {
-            true => vec![plain(text)],
-            false => text.split_whitespace().map(plain).collect(),
-        };
+        let found: Vec<String> =
+            if quoted { vec![plain(text)] } else { text.split_whitespace().map(plain).collect() };
         for term in found {
             if !term.is_empty() && !terms.contains(&term) && terms.len() < TERMS {
                 terms.push(term);

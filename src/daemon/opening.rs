@@ -83,7 +83,7 @@ fn context((vault, writer): (Vault, Writer), store: Store, config: &Config) -> C
         journal,
         index,
         settings,
-        room: usize::MAX,
+        max_chars: usize::MAX,
         most: Permission::Permanent,
         cancel: Cancel::default(),
         origin: Origin::default(),

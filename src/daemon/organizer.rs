@@ -19,7 +19,7 @@ use crate::note::code::ErrorCode;
 use crate::note::path::VaultPath;
 use crate::organize::plan::{Item, Plan};
 use crate::organize::rule::Trigger;
-use crate::organize::trigger::{self, BURST, MOST_A_DAY, Pending};
+use crate::organize::trigger::{self, BURST, MAX_A_DAY, Pending};
 use crate::policy::{Caller, Mode, Scope};
 use crate::store::StoreError;
 use crate::store::enabled_rules::{EnabledRules, RuleHit};
@@ -160,9 +160,10 @@ impl Organizer {
             self.store_processed(&store, now, is_time)?;
             return Ok(Some(now + MAX_CHECK_INTERVAL));
         }
-        let since = match std::mem::take(&mut lock(&self.state).is_held) {
-            true => now,
-            false => rows.iter().map(|row| row.since).min().unwrap_or(now),
+        let since = if std::mem::take(&mut lock(&self.state).is_held) {
+            now
+        } else {
+            rows.iter().map(|row| row.since).min().unwrap_or(now)
         };
         self.begin(&context, since, now);
         let quiet = i64::try_from(settings.quiet_seconds).unwrap_or(i64::MAX).saturating_mul(1000);
@@ -173,9 +174,10 @@ impl Organizer {
         };
         let zone = context.clock.zone();
         let may_be_scheduled = rows.iter().any(|row| row.last_run.unwrap_or(row.enabled) < now);
-        let all = match due.is_empty() && !may_be_scheduled {
-            true => Vec::new(),
-            false => enabled::all(&self.calls.context_for(Scope::Person))?,
+        let all = if due.is_empty() && !may_be_scheduled {
+            Vec::new()
+        } else {
+            enabled::all(&self.calls.context_for(Scope::Person))?
         };
         let mut acted = false;
         for one in &all {
@@ -548,7 +550,7 @@ fn is_too_often(round: &Round<'_>, day: &[RuleHit], rule: &Enabled, item: &Item)
         hit.rule == rule.row.id
             && (hit.left_at == item.path || hit.path == item.path && (is_text || is_gone()))
     };
-    day.iter().filter(is_same).count() >= MOST_A_DAY
+    day.iter().filter(is_same).count() >= MAX_A_DAY
 }
 
 /// Adds items to the plan that waits for a person.

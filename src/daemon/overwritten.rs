@@ -18,7 +18,7 @@ use crate::vault::{Revision, Vault};
 const LATER: Duration = Duration::from_secs(300);
 
 /// The most notes that are checked; further ones are ignored.
-const MOST: usize = 200;
+const MAX_NOTES: usize = 200;
 
 /// The notes to check.
 #[derive(Debug, Default)]
@@ -43,7 +43,7 @@ impl NewNotes {
             });
             if let (Action::Created, true, Some(revision)) =
                 (change.action, change.path.is_note(), change.after)
-                && waiting.len() < MOST
+                && waiting.len() < MAX_NOTES
             {
                 let (path, change, due) = (change.path.clone(), change.id, now + LATER);
                 waiting.push(NewNote { path, revision, change, due });

@@ -69,8 +69,9 @@ pub(super) async fn end_idle(servers: Servers) {
 
 /// This program, even if its file was replaced by a newer version meanwhile.
 fn own_program() -> Option<PathBuf> {
-    match cfg!(target_os = "linux") {
-        true => Some(PathBuf::from("/proc/self/exe")),
-        false => std::env::current_exe().ok(),
+    if cfg!(target_os = "linux") {
+        Some(PathBuf::from("/proc/self/exe"))
+    } else {
+        std::env::current_exe().ok()
     }
 }

@@ -16,17 +16,17 @@ pub(super) const REPEATED: &str = "You may have worked on this message before, i
 
 /// The notice to the model about how a message arrived.
 pub(super) fn arrival(how: &Delivery) -> String {
-    let came = match how.typed {
-        true => "The message above was typed into SmartHole",
-        false => {
-            "The message above was spoken to SmartHole and transcribed, so names may be misspelt, \
+    let came = if how.typed {
+        "The message above was typed into SmartHole"
+    } else {
+        "The message above was spoken to SmartHole and transcribed, so names may be misspelt, \
              numbers written as words, and signs such as `/` and `-` said as words; match them to \
              what there is"
-        }
     };
-    let routed = match how.direct {
-        true => "The user called you by name.",
-        false => "SmartHole's router chose you for it, and may have reworded it.",
+    let routed = if how.direct {
+        "The user called you by name."
+    } else {
+        "SmartHole's router chose you for it, and may have reworded it."
     };
     let mut note = format!(
         "{came}. {routed} The user sees what you say as short notifications: answer in one or two \

@@ -126,13 +126,12 @@ impl Editor<'_> {
         let (content, own) = rewrite::copied(self.vault, &names, (from, to), content);
         let changes =
             vec![Change::Write { path: to.clone(), content, before: Precondition::Absent }];
-        let (applied, mut followed) = match dry_run {
-            true => (None, self.preview(&changes, ReadOnly::Refuse)?),
-            false => {
-                let title = format!("copy `{from}` to `{to}`");
-                let done = self.apply_with_links(title, changes, ReadOnly::Refuse)?;
-                (Some(done.0), done.1)
-            }
+        let (applied, mut followed) = if dry_run {
+            (None, self.preview(&changes, ReadOnly::Refuse)?)
+        } else {
+            let title = format!("copy `{from}` to `{to}`");
+            let done = self.apply_with_links(title, changes, ReadOnly::Refuse)?;
+            (Some(done.0), done.1)
         };
         followed.plan.rewrites.splice(0..0, own.rewrites);
         followed.plan.stuck.splice(0..0, own.stuck);

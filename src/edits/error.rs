@@ -1,5 +1,6 @@
 //! The errors of this room.
 
+use crate::note::counted::counted;
 use serde_json::{Value, json};
 
 use crate::journal::{JournalError, UndoError};
@@ -85,7 +86,6 @@ fn not_writable(refused: &[(VaultPath, String)], total: usize) -> String {
     if total > parts.len() {
         parts.push(format!("{} more", total - parts.len()));
     }
-    let files = if total == 1 { "file" } else { "files" };
-    let parts = parts.join("; ");
-    format!("the links in {total} {files} would have to be updated, but cannot be written: {parts}")
+    let (files, parts) = (counted(total, "file"), parts.join("; "));
+    format!("the links in {files} would have to be updated, but cannot be written: {parts}")
 }

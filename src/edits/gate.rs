@@ -7,7 +7,7 @@ use std::fmt;
 use crate::journal::{Change, ChangeSetId, Journal, JournalError, PreviewAction, PreviewStep};
 use crate::note::extent;
 use crate::note::path::VaultPath;
-use crate::policy::active::{self, Find, Format};
+use crate::policy::active::{self, Finding, Format};
 use crate::policy::{Action, Effect, Refusal};
 use crate::vault::{Catalogue, Kind, Precondition, Vault, is_temp_path};
 
@@ -198,7 +198,7 @@ fn proposed_step(vault: &Vault, journal: &Journal, one: PreviewStep) -> Proposed
             // A file that Obsidian renders and that cannot be read may contain anything.
             if Format::of(path).is_some() || one.folder {
                 let text = format!("the text of `{path}`, which could not be read");
-                active.push(Find { line: 1, text });
+                active.push(Finding { line: 1, text });
             }
             continue;
         };
@@ -206,7 +206,7 @@ fn proposed_step(vault: &Vault, journal: &Journal, one: PreviewStep) -> Proposed
         changed += extent::changed(old.as_deref().unwrap_or_default(), &new);
         let within = if one.folder { format!(" (in `{path}`)") } else { String::new() };
         let found = added_content(old.as_deref().filter(|_| !one.folder), &new, path).into_iter();
-        active.extend(found.map(|find| Find { text: find.text + &within, ..find }));
+        active.extend(found.map(|find| Finding { text: find.text + &within, ..find }));
         if !one.folder {
             text = Some((old.clone().map(Cow::Owned), new.into()));
         }
@@ -218,21 +218,21 @@ fn proposed_step(vault: &Vault, journal: &Journal, one: PreviewStep) -> Proposed
 }
 
 /// The active content of the new text of the file at `path` that the old text did not have.
-fn added_content(old: Option<&[u8]>, new: &[u8], path: &VaultPath) -> Vec<Find> {
+fn added_content(old: Option<&[u8]>, new: &[u8], path: &VaultPath) -> Vec<Finding> {
     let Some(format) = Format::of(path) else { return Vec::new() };
     let old = old.map(String::from_utf8_lossy);
     active::added(old.as_deref().map(|old| (format, old)), (format, &String::from_utf8_lossy(new)))
 }
 
 /// The same for a file that Obsidian interprets differently under its new name.
-fn renamed(vault: &Vault, from: &VaultPath, to: &VaultPath) -> Vec<Find> {
+fn renamed(vault: &Vault, from: &VaultPath, to: &VaultPath) -> Vec<Finding> {
     let (before, Some(after)) = (Format::of(from), Format::of(to)) else { return Vec::new() };
     if before == Some(after) {
         return Vec::new();
     }
     let Ok(file) = vault.read(from) else {
         let text = format!("the text of `{from}`, which could not be read");
-        return vec![Find { line: 1, text }];
+        return vec![Finding { line: 1, text }];
     };
     let text = String::from_utf8_lossy(&file.bytes);
     active::added(before.map(|before| (before, &*text)), (after, &text))

@@ -15,7 +15,7 @@ use crate::note::path::VaultPath;
 use crate::vault::{Revision, Vault};
 
 /// Maximum number of change sets to read, newest first.
-const MOST_SETS: usize = 2_000;
+const MAX_SETS: usize = 2_000;
 
 /// How far a file's timestamp may lag: a tick of the system's clock,
 const BEHIND: TimeDelta = TimeDelta::milliseconds(20);
@@ -92,7 +92,7 @@ impl Since {
     fn texts(&self, journal: &Journal, names: &NameChange) -> Texts {
         let mut texts = Texts::default();
         let Some(since) = self.change else { return texts };
-        let query = Query { since: Some(self.time - BEFORE), limit: MOST_SETS, ..Query::default() };
+        let query = Query { since: Some(self.time - BEFORE), limit: MAX_SETS, ..Query::default() };
         let sets = journal.history().change_sets(&query).unwrap_or_else(|error| {
             tracing::warn!(%error, "later changes cannot be determined");
             Vec::new()

@@ -29,13 +29,14 @@ pub(super) fn check_seen(vault: &Vault, changes: &[Change]) -> Result<(), EditsE
         | Change::RemoveFolder { path }
         | Change::Delete { path, .. } => !vault.view().holds(path),
     };
-    match changes.iter().any(is_hidden) {
-        false => Ok(()),
-        true => Err(EditsError::Refused(Refusal::denied(
+    if changes.iter().any(is_hidden) {
+        Err(EditsError::Refused(Refusal::denied(
             "paths",
             "it would change something that this caller may not see",
             "`[policy] read` in the settings names the folders that it may see",
-        ))),
+        )))
+    } else {
+        Ok(())
     }
 }
 

@@ -124,12 +124,13 @@ pub(super) fn has_mode(session: &Value, mode: &str) -> Result<(), String> {
     // Some do not report the modes of a session that they load.
     let Some(modes) = session["modes"]["availableModes"].as_array() else { return Ok(()) };
     let names: Vec<&str> = modes.iter().filter_map(|mode| mode["id"].as_str()).collect();
-    match names.contains(&mode) {
-        true => Ok(()),
-        false => Err(format!(
+    if names.contains(&mode) {
+        Ok(())
+    } else {
+        Err(format!(
             "it has no mode `{mode}`; set `session_mode` to one of: {}",
             names.join(", ").chars().take(TITLE).collect::<String>()
-        )),
+        ))
     }
 }
 

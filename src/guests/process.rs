@@ -182,9 +182,8 @@ fn environment(guest: &Guest) -> Vec<(OsString, OsString)> {
     if std::env::var_os("PATH").is_none() {
         environment.push(("PATH".into(), PATH.into()));
     }
-    let expanded = |value: &String| match value.starts_with("~/") {
-        true => at_home(value).into_os_string(),
-        false => value.into(),
+    let expanded = |value: &String| {
+        if value.starts_with("~/") { at_home(value).into_os_string() } else { value.into() }
     };
     environment.extend(guest.env.0.iter().map(|(name, value)| (name.into(), expanded(value))));
     environment

@@ -125,9 +125,10 @@ impl GuestSession {
         let fault = |kind, text: String| error(guest, kind, text);
         let port = sandbox.port.get().copied().unwrap_or_default();
         let way = format!("{port} {}", tool_session.secret);
-        let (inherited, given) = match guest.passes_env {
-            true => (Some((VARIABLE, way.as_str())), None),
-            false => (None, Some((VARIABLE, way.as_str()))),
+        let (inherited, given) = if guest.passes_env {
+            (Some((VARIABLE, way.as_str())), None)
+        } else {
+            (None, Some((VARIABLE, way.as_str())))
         };
         let (process, mut lines) = Process::start(guest, sandbox, inherited).map_err(|error| {
             fault(ErrorKind::InvalidRequest, format!("it cannot be started: {error}"))
@@ -289,13 +290,12 @@ impl GuestSession {
         drop(state);
         self.tool_session.open();
         let params = json!({ "sessionId": self.session, "prompt": blocks });
-        match self.process.send(&acp::request(number, "session/prompt", params)) {
-            true => Ok(number),
-            false => {
-                let fault = error(&self.guest, ErrorKind::Truncated, "it reads no messages");
-                self.die(fault.clone());
-                Err(fault)
-            }
+        if self.process.send(&acp::request(number, "session/prompt", params)) {
+            Ok(number)
+        } else {
+            let fault = error(&self.guest, ErrorKind::Truncated, "it reads no messages");
+            self.die(fault.clone());
+            Err(fault)
         }
     }
 
@@ -359,9 +359,10 @@ impl GuestSession {
     fn count(&self, bytes: usize) -> Result<(), LlmError> {
         let mut state = lock(&self.state);
         state.bytes = state.bytes.saturating_add(bytes);
-        match state.bytes <= MAX_BYTES {
-            true => Ok(()),
-            false => Err(self.fault(ErrorKind::Truncated, "it sent too much and was ended")),
+        if state.bytes <= MAX_BYTES {
+            Ok(())
+        } else {
+            Err(self.fault(ErrorKind::Truncated, "it sent too much and was ended"))
         }
     }
 
@@ -513,9 +514,10 @@ async fn follow(live: Arc<GuestSession>, mut lines: mpsc::Receiver<Line>, asks: 
                     state.is_dead |= is_idle;
                     is_idle
                 };
-                match is_idle {
-                    true => tracing::info!(guest = live.guest.name, "a guest has ended while idle"),
-                    false => tokio::time::sleep(STDERR_DRAIN).await,
+                if is_idle {
+                    tracing::info!(guest = live.guest.name, "a guest has ended while idle")
+                } else {
+                    tokio::time::sleep(STDERR_DRAIN).await
                 }
                 let error_line = live.process.error_line();
                 let why = match error_line.as_str() {

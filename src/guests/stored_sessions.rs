@@ -15,7 +15,7 @@ use super::settings::Guest;
 use crate::locks::lock;
 
 /// The most stored sessions; beyond it the oldest are forgotten.
-const MOST: usize = 200;
+const MAX_SESSIONS: usize = 200;
 
 /// The longest id of a session, in bytes.
 const MAX_ID: usize = 1_024;
@@ -61,7 +61,7 @@ impl StoredSessions {
         let time = chrono::Utc::now().timestamp();
         self.change(|all| {
             all.insert(conversation.to_owned(), Session { guest, command, id, heard, time });
-            while all.len() > MOST {
+            while all.len() > MAX_SESSIONS {
                 let oldest = all.iter().min_by_key(|(_, session)| session.time);
                 let Some(oldest) = oldest.map(|(id, _)| id.clone()) else { break };
                 all.remove(&oldest);

@@ -40,7 +40,7 @@ use run::Fault;
 pub use settings::{Hook, Kind, Sees, Settings};
 
 /// The least memory that a program can be limited to, in MB: many need as much to start.
-pub const LEAST_MEMORY: u32 = 64;
+pub const MIN_MEMORY: u32 = 64;
 
 /// The environment variable with the hook's name, by which a program knows that a hook started it.
 pub const VARIABLE: &str = "STEWARD_HOOK";

@@ -73,11 +73,10 @@ impl Run<'_> {
             ProgramError::TooMuch => Fault::TooMuch,
             ProgramError::Withdrawn => Fault::Withdrawn,
         })?;
-        match finished.status.success() {
-            true => Ok(finished.output),
-            false => {
-                Err(Fault::Failed { status: finished.status, error_line: finished.error_line })
-            }
+        if finished.status.success() {
+            Ok(finished.output)
+        } else {
+            Err(Fault::Failed { status: finished.status, error_line: finished.error_line })
         }
     }
 

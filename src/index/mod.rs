@@ -1,4 +1,5 @@
-//! Full-text search, links, names and properties. Derived from the vault; it can be deleted at any time.
+//! The index: full-text search, links, names and properties, derived from the vault. It can be
+//! deleted at any time.
 //!
 //! Floor 3. [`search`] reads the files each time; [`text`] gives the same results by
 //! signatures and cached texts; [`links`] has the links and tags of every note, [`names`] the names of every file,

@@ -223,12 +223,13 @@ impl Executor {
         // An error does not mean that nothing happened.
         let half = failed.and_then(|failed| Some((failed.at?, &failed.error)));
         let is_finished = |one: &Done| matches!(one, Done::Write { staged: None, .. });
-        let steps = match half.is_some() || done.iter().any(is_finished) {
-            true => self.recorded_steps(operation).unwrap_or_else(|error| {
+        let steps = if half.is_some() || done.iter().any(is_finished) {
+            self.recorded_steps(operation).unwrap_or_else(|error| {
                 left.push(error);
                 Vec::new()
-            }),
-            false => Vec::new(),
+            })
+        } else {
+            Vec::new()
         };
         let mut rollback = Rollback { parts: &self.parts, steps: &steps, left: &mut left };
         if let Some((at, error)) = half

@@ -142,9 +142,10 @@ impl Journal {
                 let edge = if is_before { steps.first() } else { steps.last() };
                 let Some(edge) = edge else { return Ok(None) };
                 let (ended, set) = (edge.ended.unwrap_or_default(), Some(edge.set));
-                match is_before {
-                    true => (edge.id - 1, ended, None, set),
-                    false => (edge.id, ended, set, None),
+                if is_before {
+                    (edge.id - 1, ended, None, set)
+                } else {
+                    (edge.id, ended, set, None)
                 }
             }
         };
@@ -187,9 +188,10 @@ impl Journal {
         }
         let to = time(later.seen.or(later.unchanged_since));
         let gap = Some(Gap { from: time(earlier.seen), to });
-        match is_settled {
-            true => Ok(answer(later.was, gap, None)),
-            false => Ok(answer(earlier.was, gap, earlier.set)),
+        if is_settled {
+            Ok(answer(later.was, gap, None))
+        } else {
+            Ok(answer(earlier.was, gap, earlier.set))
         }
     }
 
@@ -320,9 +322,10 @@ impl Journal {
         Ok(match content {
             Content::Disk(path) => {
                 let meta = self.parts().vault().stat(path)?;
-                match meta.size > most {
-                    true => Err(too_large(meta.size)),
-                    false => Ok(self.parts().vault().read(path)?.bytes),
+                if meta.size > most {
+                    Err(too_large(meta.size))
+                } else {
+                    Ok(self.parts().vault().read(path)?.bytes)
                 }
             }
             Content::Unknown => Err("its text was never stored".to_owned()),

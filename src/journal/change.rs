@@ -165,7 +165,7 @@ impl std::fmt::Display for Target {
 
 /// A text that names no change set and no change.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is not a change: say `17` for a change set, `17.2` for one change of it")]
+#[error("`{0}` is not a change: use `17` for a change set, `17.2` for one change of it")]
 pub struct NoTarget(String);
 
 impl FromStr for Target {

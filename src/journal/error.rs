@@ -53,11 +53,11 @@ impl JournalError {
         match self {
             Self::Change(error) => error.hint(),
             Self::Half { .. } => {
-                Some("look at what is named there before anything else is changed".to_owned())
+                Some("check the files named above before you change anything else".to_owned())
             }
             Self::Store(error) => Some(error.hint()),
             Self::Limit { .. } => Some(
-                "do less in one turn, or ask a person: it is allowed with their agreement (`steward \
+                "do less in one turn, or ask a person for approval (`steward \
                  call --yes`); `[journal]` in the settings has the limits"
                     .to_owned(),
             ),
@@ -80,7 +80,7 @@ impl JournalError {
 pub enum UndoError {
     #[error("there is no change `{0}`")]
     Unknown(Target),
-    #[error("`{target}` was undone already, by change set {by}")]
+    #[error("`{target}` was already undone by change set {by}")]
     AlreadyUndone { target: Target, by: ChangeSetId },
     /// The vault has nothing left to undo: others have reverted it, or a folder that the change
     /// made is in use.
@@ -138,9 +138,10 @@ pub enum UndoError {
 }
 
 fn back_to(path: &VaultPath, taken: &VaultPath) -> String {
-    match path.fold_key() == taken.fold_key() {
-        true => format!("be written again as `{taken}`"),
-        false => format!("go back to `{taken}`"),
+    if path.fold_key() == taken.fold_key() {
+        format!("be written again as `{taken}`")
+    } else {
+        format!("go back to `{taken}`")
     }
 }
 
@@ -236,7 +237,7 @@ impl UndoError {
                     .to_owned()
             }
             Self::NotThere { by: Some(by), .. } => {
-                format!("change {by} moved or deleted it; undo that first, or all of both")
+                format!("change {by} moved or deleted it; undo that first, or undo both change sets whole")
             }
             Self::NotThere { can_recreate: true, path, .. } => format!(
                 "another program moved or removed it: put it back first, or use force, which writes \

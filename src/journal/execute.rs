@@ -222,9 +222,10 @@ pub(super) fn revert(rollback: &mut Rollback<'_>, done: Vec<Done>) {
 
 /// The error of a failed set, with the files that could not be reverted.
 pub(super) fn failure(error: impl Into<JournalError>, left: Vec<String>) -> JournalError {
-    match left.is_empty() {
-        true => error.into(),
-        false => JournalError::Half { error: Box::new(error.into()), left },
+    if left.is_empty() {
+        error.into()
+    } else {
+        JournalError::Half { error: Box::new(error.into()), left }
     }
 }
 

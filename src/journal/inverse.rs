@@ -65,12 +65,11 @@ fn uncreate(plan: &mut UndoPlan, step: &RecordedStep, after: BlobHash) -> Result
     let OverlayEntry::File { revision: found, disk } = plan.overlay.at(&path) else {
         return Err(not_there(plan, step)?);
     };
-    let text = match found == revision(after) {
-        true => after,
-        false => {
-            let now = plan.now(found, disk.as_ref());
-            current_text(plan, step, &path, after, now, None)?
-        }
+    let text = if found == revision(after) {
+        after
+    } else {
+        let now = plan.now(found, disk.as_ref());
+        current_text(plan, step, &path, after, now, None)?
     };
     delete(plan, step, &path, Some(text))
 }
@@ -155,10 +154,12 @@ fn unmove(
     }
     let respelt = from.fold_key() == to.fold_key();
     if !respelt {
-        let taken = match plan.overlay.is_free(from) {
-            true if identity.had_case_variant => None,
-            true => plan.overlay.case_variant(from),
-            false => Some(from.clone()),
+        let taken = if !plan.overlay.is_free(from) {
+            Some(from.clone())
+        } else if identity.had_case_variant {
+            None
+        } else {
+            plan.overlay.case_variant(from)
         };
         if let Some(taken) = taken {
             return Err(UndoError::Taken { path: to.clone(), taken });
@@ -189,9 +190,10 @@ pub(super) fn undelete(
         return Err(UndoError::NotInTrash { path: step.path.clone() });
     };
     let target = to.unwrap_or(&step.path);
-    let path = match to.is_none() && identity.had_case_variant && plan.overlay.is_free(target) {
-        true => target.clone(),
-        false => plan.free_name(target),
+    let path = if to.is_none() && identity.had_case_variant && plan.overlay.is_free(target) {
+        target.clone()
+    } else {
+        plan.free_name(target)
     };
     if path.name() != target.name() {
         plan.notes.push(format!("`{target}` is taken, so it comes back as `{path}`"));

@@ -425,9 +425,10 @@ impl History {
 /// The difference between two texts.
 pub(super) fn difference(before: &[u8], after: &[u8], path: &VaultPath) -> Difference {
     let is_text = |bytes: &[u8]| std::str::from_utf8(bytes).is_ok_and(|text| !text.contains('\0'));
-    match is_text(before) && is_text(after) {
-        true => Difference::Text(diff::unified(before, after, path.as_str())),
-        false => Difference::Binary,
+    if is_text(before) && is_text(after) {
+        Difference::Text(diff::unified(before, after, path.as_str()))
+    } else {
+        Difference::Binary
     }
 }
 

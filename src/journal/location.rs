@@ -42,9 +42,10 @@ pub(super) fn unwrite_gone(
         plan.notes.push(format!("`{path}` is gone, and the links in it that had followed"));
         return Ok(());
     }
-    let taken = match plan.overlay.is_free(&path) {
-        true => plan.overlay.case_variant(&path),
-        false => Some(path.clone()),
+    let taken = if plan.overlay.is_free(&path) {
+        plan.overlay.case_variant(&path)
+    } else {
+        Some(path.clone())
     };
     match (plan.force, taken) {
         (true, Some(taken)) => return Err(UndoError::Taken { path, taken }),

@@ -1,7 +1,7 @@
 //! Change sets, and the only code that applies them to the vault.
 //!
-//! Floor 3. Owns the vault's only [`Writer`]. A tool, a plan or an
-//! undo builds a [`ChangeSet`], a dry run shows it, and [`Journal::apply`] applies it.
+//! Floor 3. Owns the vault's only [`Writer`]. A tool passes [`Change`]s to
+//! `edits`, which makes a [`ChangeSet`] of them; [`Journal::apply`] applies it. An undo is planned here.
 //!
 //! Invariants:
 //! - One change set at a time: callers queue, and no caller sees a half-applied set.

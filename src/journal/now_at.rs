@@ -61,9 +61,10 @@ impl Journal {
         for is_name in [false, true] {
             for path in &names {
                 for row in self.parts().rows.changes.departures(path.as_str(), is_name)? {
-                    let was = match is_name {
-                        true => VaultPath::from_disk(&row.path),
-                        false => Some((*path).clone()),
+                    let was = if is_name {
+                        VaultPath::from_disk(&row.path)
+                    } else {
+                        Some((*path).clone())
                     };
                     let Some(was) = was.filter(|was| view.holds(was)) else { continue };
                     let trace = self.since_departure(was, &row)?;
@@ -103,9 +104,10 @@ impl Journal {
             let Some(when) = deletion.ended.and_then(DateTime::from_timestamp_millis) else {
                 continue;
             };
-            let was_file = match within.is_empty() {
-                true => RecordedStep::read(deletion)?.deleted_kind() == Some(Kind::File),
-                false => rows.files(deletion.id)?.iter().any(|(path, _)| path == within),
+            let was_file = if within.is_empty() {
+                RecordedStep::read(deletion)?.deleted_kind() == Some(Kind::File)
+            } else {
+                rows.files(deletion.id)?.iter().any(|(path, _)| path == within)
             };
             if was_file {
                 return Ok(Some(Trace::Deleted { was, path: at, when }));
@@ -190,12 +192,11 @@ impl Journal {
             let is_there = catalogue.get(&path).is_some();
             let Some(path) = VaultPath::from_disk(&path) else { continue };
             for Follower { number, last } in ones {
-                let at = match is_there {
-                    true => None,
-                    false => {
-                        let mark = lock(&self.0.executor.rename_counts).at_end_of(last.operation);
-                        vault.renamed_since(&path, mark)
-                    }
+                let at = if is_there {
+                    None
+                } else {
+                    let mark = lock(&self.0.executor.rename_counts).at_end_of(last.operation);
+                    vault.renamed_since(&path, mark)
                 };
                 now[number] = Some(at.unwrap_or_else(|| path.clone()));
             }

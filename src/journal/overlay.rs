@@ -230,12 +230,13 @@ impl<'a> Overlay<'a> {
         let mut here = VaultPath::root();
         for name in path.parent().unwrap_or_else(VaultPath::root).components() {
             let plain = here.join(name).expect("a component is a name");
-            let respelt = match self.is_free(&plain) {
-                true => self.case_variants(&plain).into_iter().find(|case_variant| {
+            let respelt = if self.is_free(&plain) {
+                self.case_variants(&plain).into_iter().find(|case_variant| {
                     case_variant.parent().unwrap_or_else(VaultPath::root) == here
                         && matches!(self.at(case_variant), OverlayEntry::Folder)
-                }),
-                false => None,
+                })
+            } else {
+                None
             };
             here = respelt.unwrap_or(plain);
         }

@@ -93,7 +93,7 @@ impl<'a> TextBatch<'a> {
 /// the order of the set, and at last the folders that go if they are empty. Old texts are handed to `texts`.
 ///
 /// # Errors
-/// Plans the steps of a change, or returns what prevents it.
+/// What prevents a change, such as a missing or changed file.
 pub(super) fn steps(
     parts: &Parts,
     set: &ChangeSet,
@@ -275,23 +275,20 @@ fn store_old(
     let failed = |source| VaultError::Io { action: "read", path: path.to_string(), source };
     let (size, revision) = (old.meta.size, old.revision);
     let reader = old.reader().map_err(failed)?;
-    let hash = match size <= limit {
-        true => {
-            // With a byte to spare, the end is found by the first read.
-            let mut bytes = Vec::with_capacity(usize::try_from(size).unwrap_or(0) + 1);
-            reader.take(limit + 1).read_to_end(&mut bytes).map_err(failed)?;
-            texts.add(bytes)?
-        }
-        false => parts.blobs.put_reader(reader).map_err(StoreError::from)?.0,
+    let hash = if size <= limit {
+        // With a byte to spare, the end is found by the first read.
+        let mut bytes = Vec::with_capacity(usize::try_from(size).unwrap_or(0) + 1);
+        reader.take(limit + 1).read_to_end(&mut bytes).map_err(failed)?;
+        texts.add(bytes)?
+    } else {
+        parts.blobs.put_reader(reader).map_err(StoreError::from)?.0
     };
-    match super::step::revision(hash) == revision {
-        true => Ok(hash),
+    let current = super::step::revision(hash);
+    if current != revision {
         // Written to between the first check and this read.
-        false => {
-            let current = Some(super::step::revision(hash));
-            Err(VaultError::Stale { path: path.clone(), current }.into())
-        }
+        return Err(VaultError::Stale { path: path.clone(), current: Some(current) }.into());
     }
+    Ok(hash)
 }
 
 /// The number of notes and attachments at and below a path, as counted by the limits of a turn.

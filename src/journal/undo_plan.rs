@@ -209,9 +209,10 @@ impl<'a> UndoPlan<'a> {
     ) {
         let old = Some(Old { text: old, in_place: step.detail.in_place, read: None });
         let act = Act::Write { path: path.clone(), old, content, temp: temp_name() };
-        match names {
-            true => self.add(act, Some(step.row.id), Vec::new()),
-            false => self.add_without_names(act, Some(step.row.id), Vec::new()),
+        if names {
+            self.add(act, Some(step.row.id), Vec::new())
+        } else {
+            self.add_without_names(act, Some(step.row.id), Vec::new())
         }
     }
 }

@@ -47,7 +47,7 @@ impl RetryPolicy {
     }
 }
 
-/// The first pause if the vendor names none; each further pause is twice as long.
+/// The longest first pause if the vendor names none. It doubles with each retry, and at least half of it is waited.
 const FIRST_PAUSE: Duration = Duration::from_millis(500);
 
 /// Models, in the order in which the chain asks them.

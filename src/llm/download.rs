@@ -28,9 +28,10 @@ pub async fn download(
         .user_agent(concat!("vault-steward/", env!("CARGO_PKG_VERSION")))
         .connect_timeout(PATIENCE)
         .read_timeout(PATIENCE);
-    let builder = match address.is_local() {
-        true => builder.no_proxy().redirect(Policy::none()),
-        false => builder.https_only(true).redirect(Policy::limited(REDIRECTS)),
+    let builder = if address.is_local() {
+        builder.no_proxy().redirect(Policy::none())
+    } else {
+        builder.https_only(true).redirect(Policy::limited(REDIRECTS))
     };
     let client = builder.build().map_err(connection_error)?;
     let mut response = client.get(address.as_str()).send().await.map_err(connection_error)?;

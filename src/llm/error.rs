@@ -124,7 +124,9 @@ impl LlmError {
                 "begin a new conversation, or choose a model with a larger window".to_owned()
             }
             ErrorKind::Network => {
-                format!("is `[models.providers.{provider}] base_url` right, and the server up?")
+                format!(
+                    "check `[models.providers.{provider}] base_url`, and that the server is running"
+                )
             }
             ErrorKind::TooLarge => "`[models] max_answer_bytes` sets the limit".to_owned(),
             _ => return None,

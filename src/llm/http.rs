@@ -115,10 +115,11 @@ pub fn builder(is_encrypted: bool, connect: Duration) -> ClientBuilder {
         // A redirect must not carry the key to another host.
         .redirect(Policy::none())
         .retry(reqwest::retry::never());
-    match is_encrypted {
-        true => builder,
+    if is_encrypted {
+        builder
+    } else {
         // A local address needs no proxy, and without TLS no certificates, which a small system may lack.
-        false => builder.no_proxy().tls_certs_only([]),
+        builder.no_proxy().tls_certs_only([])
     }
 }
 

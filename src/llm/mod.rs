@@ -5,14 +5,15 @@
 //! failures apart by kind. The room knows no vault and no tool: the agent passes messages in and
 //! gets text, thinking and tool calls back.
 //!
-//! Invariants: only [`Provider::stream`], [`Endpoint::offered`] and [`endpoint::Connections::document`] send
-//! anything; a stream ends with exactly one [`Item::Done`] or one error; dropping a stream closes its connection;
+//! Invariants: only [`Provider::stream`], [`Endpoint::offered`], [`endpoint::Connections::document`] and
+//! [`download::download`] send anything; a stream ends with exactly one [`Item::Done`] or one error; dropping a stream closes its connection;
 //! no error, log line or `Debug` output contains a key, and a key goes only to its provider's host; every wait has a
 //! time limit and every read a size limit.
 //!
 //! Reading order: [`message`] (the history), [`request`] and [`turn`] (request and response),
 //! [`error`], [`sse`] and [`wire`] (the vendors' API formats, without I/O), [`response`] (bytes to
-//! events), [`endpoint`] (one model over HTTP), [`breaker`] and [`chain`] (several models),
+//! events), `http`, [`endpoint`] (one model over HTTP), `classify` (errors by kind), `clock` and `delay`, [`breaker`] and
+//! [`chain`] (several models), [`download`],
 //! [`facts`], [`settings`], [`key`] and [`setup`] (configuration), [`tape`] (recording and replay).
 
 pub mod breaker;

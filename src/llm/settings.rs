@@ -158,20 +158,18 @@ fn named<'de, D: Deserializer<'de>>(
     }
 }
 
-/// Accepts numbers from `LEAST`.
+/// Accepts numbers from `MIN`.
 ///
 /// # Errors
 /// A smaller number: some settings would make the daemon unusable, even for correcting them.
-pub fn at_least<'de, D, T, const LEAST: u32>(deserializer: D) -> Result<T, D::Error>
+pub fn at_least<'de, D, T, const MIN: u32>(deserializer: D) -> Result<T, D::Error>
 where
     D: Deserializer<'de>,
     T: Deserialize<'de> + TryFrom<u64> + PartialOrd,
 {
     let number = T::deserialize(deserializer)?;
-    match T::try_from(u64::from(LEAST)) {
-        Ok(least) if number < least => {
-            Err(de::Error::custom(format!("it must be at least {LEAST}")))
-        }
+    match T::try_from(u64::from(MIN)) {
+        Ok(least) if number < least => Err(de::Error::custom(format!("it must be at least {MIN}"))),
         _ => Ok(number),
     }
 }

@@ -71,9 +71,10 @@ impl Call {
 
     /// A progress notification; `step` counts from 1.
     pub fn progress(&self, step: u64, is_asking: bool) -> String {
-        let message = match is_asking {
-            true => "waiting for the user to agree to it in one of their own programs",
-            false => "at work",
+        let message = if is_asking {
+            "waiting for the user to agree to it in one of their own programs"
+        } else {
+            "at work"
         };
         json!({ "jsonrpc": "2.0", "method": "notifications/progress", "params": {
             "progressToken": self.progress, "progress": step, "message": message,
@@ -135,9 +136,10 @@ impl Call {
             sign(result);
         }
         let text = json!({ "jsonrpc": "2.0", "id": self.id, "result": result }).to_string();
-        match text.len() as u64 <= most {
-            true => (200, text),
-            false => self.fault(&lookup.too_long(text.len())),
+        if text.len() as u64 <= most {
+            (200, text)
+        } else {
+            self.fault(&lookup.too_long(text.len()))
         }
     }
 
@@ -193,9 +195,10 @@ impl Call {
                 json.push(b',');
                 json.extend_from_slice(image.as_bytes());
             }
-            json.extend_from_slice(match is_error {
-                true => br#"],"isError":true"#,
-                false => br#"],"isError":false"#,
+            json.extend_from_slice(if is_error {
+                br#"],"isError":true"#
+            } else {
+                br#"],"isError":false"#
             });
             if self.era == Era::Modern {
                 let mut more = Map::new();

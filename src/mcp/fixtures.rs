@@ -281,12 +281,11 @@ impl Fixture {
             return Ok(Outcome::Wants(next.clone(), state(round + 1)));
         }
         let state_text = format!("state-ok: {}", Value::from(answers.cloned().unwrap_or_default()));
-        match self.name.ends_with("prompt") {
-            true => {
-                let messages = json!([{ "role": "user", "content": text(&state_text) }]);
-                Ok(Outcome::Whole(json!({ "messages": messages })))
-            }
-            false => tool(vec![text(&state_text)]),
+        if self.name.ends_with("prompt") {
+            let messages = json!([{ "role": "user", "content": text(&state_text) }]);
+            Ok(Outcome::Whole(json!({ "messages": messages })))
+        } else {
+            tool(vec![text(&state_text)])
         }
     }
 }

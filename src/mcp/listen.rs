@@ -14,7 +14,7 @@ use crate::protocol::events::{ChangedKind, ChangedParams, EntryKind};
 use crate::protocol::settings::ConfigReloadedParams;
 
 /// The most resources that a client may subscribe to.
-pub const MOST: usize = 100;
+pub const MAX_SUBSCRIPTIONS: usize = 100;
 
 /// The `_meta` key of the request to which a message belongs.
 const SUBSCRIPTION: &str = "io.modelcontextprotocol/subscriptionId";
@@ -53,9 +53,11 @@ impl Listen {
         let is_wanted = |name: &str| requested.get(name) == Some(&Value::Bool(true));
         let all = match requested.get("resourceSubscriptions") {
             None | Some(Value::Null) => &[][..],
-            Some(Value::Array(all)) if all.len() <= MOST => all,
+            Some(Value::Array(all)) if all.len() <= MAX_SUBSCRIPTIONS => all,
             Some(_) => {
-                let most = format!("`resourceSubscriptions` must be a list of at most {MOST}");
+                let most = format!(
+                    "`resourceSubscriptions` must be a list of at most {MAX_SUBSCRIPTIONS}"
+                );
                 return Err(Fault::params(most));
             }
         };

@@ -50,9 +50,10 @@ fn cursor(params: &Map<String, Value>) -> Result<Map<String, Value>, Fault> {
 
 /// Rejects a cursor for an unpaged list.
 pub(super) fn no_cursor(params: &Map<String, Value>) -> Result<(), Fault> {
-    match params.get("cursor").is_some_and(|cursor| !cursor.is_null()) {
-        true => Err(Fault::params("there is no such cursor: the list has one page")),
-        false => Ok(()),
+    if params.get("cursor").is_some_and(|cursor| !cursor.is_null()) {
+        Err(Fault::params("there is no such cursor: the list has one page"))
+    } else {
+        Ok(())
     }
 }
 

@@ -105,10 +105,8 @@ pub fn scaled_to(format: Format, bytes: &[u8], side: u32) -> Result<Scaled, BadI
     let work = AssertUnwindSafe(|| {
         let image = decoded(format, bytes)?;
         let original = (image.width(), image.height());
-        let image = match original.0.max(original.1) > side {
-            true => image.thumbnail(side, side),
-            false => image,
-        };
+        let image =
+            if original.0.max(original.1) > side { image.thumbnail(side, side) } else { image };
         encoded(image, format, original)
     });
     catch_unwind(work).unwrap_or_else(|_| Err(BadImage::Damaged("decoding it failed".to_owned())))
@@ -148,9 +146,10 @@ fn encoded(image: DynamicImage, format: Format, original: (u32, u32)) -> Result<
     let failed = |error: ImageError| BadImage::Damaged(error.to_string());
     let has_alpha = image.color().has_alpha();
     if format != Format::Jpeg {
-        let image = match has_alpha {
-            true => DynamicImage::ImageRgba8(image.to_rgba8()),
-            false => DynamicImage::ImageRgb8(image.to_rgb8()),
+        let image = if has_alpha {
+            DynamicImage::ImageRgba8(image.to_rgba8())
+        } else {
+            DynamicImage::ImageRgb8(image.to_rgb8())
         };
         let mut png = Cursor::new(Vec::new());
         image.write_to(&mut png, ImageFormat::Png).map_err(failed)?;

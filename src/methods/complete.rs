@@ -12,11 +12,11 @@ use crate::vault::Vault;
 
 /// The default and the largest number of completions.
 const LIMIT: u32 = 20;
-const MOST: u32 = 100;
+const MAX_COMPLETIONS: u32 = 100;
 
 /// The possible completions, the likeliest first: names that begin with the text, aliases that do, other names.
 pub fn complete(context: &Context, params: &CompleteParams) -> CompleteResult {
-    let limit = params.limit.unwrap_or(LIMIT).clamp(1, MOST) as usize;
+    let limit = params.limit.unwrap_or(LIMIT).clamp(1, MAX_COMPLETIONS) as usize;
     let key = fold_key(params.text.trim());
     let vault = &context.vault;
     let mut found: Vec<Completion> =
@@ -36,7 +36,7 @@ pub fn complete(context: &Context, params: &CompleteParams) -> CompleteResult {
 
 /// The notes with aliases that begin like this, and these aliases.
 fn aliases(vault: &Vault, notes: Vec<VaultPath>, key: &str) -> impl Iterator<Item = Completion> {
-    notes.into_iter().take(MOST as usize).filter_map(move |path| {
+    notes.into_iter().take(MAX_COMPLETIONS as usize).filter_map(move |path| {
         let content = vault.read(&path).ok()?;
         let text = Text::decode(&content.bytes, path.name()).ok()?;
         let frontmatter = markdown::read(text.body()).frontmatter?;

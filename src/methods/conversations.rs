@@ -27,7 +27,7 @@ use crate::store::usage::Used;
 
 /// The default and the largest number of search results.
 const FOUND: u32 = 20;
-const MOST_FOUND: u32 = 100;
+const MAX_FOUND: u32 = 100;
 /// The most characters of a title.
 const TITLE: usize = 200;
 
@@ -97,12 +97,11 @@ impl StoredConversations {
         let root = Path::new(&self.folder);
         let conversation = sessions.own(&params.session_id, context)?;
         let (id, cwd) = (conversation.id, params.cwd.as_deref());
-        let choices = match context.is_acp() {
-            true => Some(sessions.take_up(&conversation, cwd, &params.mcp_servers, context)?),
-            false => {
-                talk::check_place(root, cwd, &params.mcp_servers)?;
-                None
-            }
+        let choices = if context.is_acp() {
+            Some(sessions.take_up(&conversation, cwd, &params.mcp_servers, context)?)
+        } else {
+            talk::check_place(root, cwd, &params.mcp_servers)?;
+            None
         };
         context.hold(&params.session_id);
         let replay_updates = self.replay_history(id, context);
@@ -199,7 +198,7 @@ impl StoredConversations {
     }
 
     pub fn search(&self, params: SearchConversationsParams) -> Result<SearchConversationsResult> {
-        let limit = params.limit.unwrap_or(FOUND).clamp(1, MOST_FOUND);
+        let limit = params.limit.unwrap_or(FOUND).clamp(1, MAX_FOUND);
         let found = self.conversations.search(&params.text, limit as usize)?;
         let one = |found: crate::agent::ConversationMatch| FoundConversation {
             conversation: info(found.conversation),

@@ -10,7 +10,7 @@ use crate::tools;
 use crate::vault::Kind as EntryKind;
 
 /// Files of a deleted folder that are named.
-const MOST_FILES: usize = 1_000;
+const MAX_FILES: usize = 1_000;
 /// Bytes that surround each diff in the answer.
 pub(super) const AROUND: usize = 400;
 
@@ -142,7 +142,7 @@ fn diff_change(journal: &Journal, change: &ListedChange) -> DiffChange {
         reason,
         added,
         removed,
-        files: files.into_iter().flatten().take(MOST_FILES).collect(),
+        files: files.into_iter().flatten().take(MAX_FILES).collect(),
         total_files,
         undone_by: change.undone_by.map(|by| by.0),
     }

@@ -133,7 +133,7 @@ pub(super) fn call(
         Outcome::Answered(answer) => answer.map(|facts| facts.read()),
         // A mode may ask for everything.
         Outcome::Ask(question) => {
-            let message = format!("a person has to agree first: {}", question.title());
+            let message = format!("a person has to approve this first: {}", question.title());
             Err(ToolError::plain(ErrorCode::ApprovalNeeded, message))
         }
     }

@@ -15,7 +15,7 @@ use crate::tools::{Tool, ToolError, WriteFile};
 use crate::vault::{Cancel, Want};
 
 /// How many names are tried if the first ones are taken.
-const MOST_TRIED: usize = 1_000;
+const MAX_TRIED: usize = 1_000;
 
 /// The folder for exported conversations if the caller names none.
 const FOLDER: &str = "Conversations";
@@ -81,7 +81,7 @@ pub fn into_vault(
     let is_free = |path: &String| calls.context().vault.resolve(path, Want::Entry).is_err();
     let path = match params.path {
         Some(path) => path,
-        None => places(&whole.conversation).take(MOST_TRIED).find(is_free).ok_or_else(|| {
+        None => places(&whole.conversation).take(MAX_TRIED).find(is_free).ok_or_else(|| {
             ErrorObject::new(Kind::Failed, "every name for the note is taken").hint("name a path")
         })?,
     };
@@ -103,7 +103,7 @@ pub fn into_vault(
         }
         Outcome::Answered(Err(error)) => Err(refusal_error(&error)),
         Outcome::Ask(question) => {
-            let message = format!("a person has to agree first: {}", question.title());
+            let message = format!("a person has to approve this first: {}", question.title());
             Err(ErrorObject::new(Kind::NotPermitted, message)
                 .hint("`steward conversations export` asks on the terminal"))
         }

@@ -15,7 +15,7 @@ use crate::protocol::events::ChangeSetInfo;
 use crate::protocol::session::SessionUpdate;
 
 /// The most items of a page from the end.
-const MOST: usize = 500;
+const MAX_ITEMS: usize = 500;
 /// Bytes that surround each text in the answer.
 const AROUND: usize = 300;
 /// Bytes of a call's arguments that are sent uncut.
@@ -46,7 +46,7 @@ pub fn page(
     let before = params.before.unwrap_or(u64::MAX);
     let first = items.iter().map(number).min();
     let fits = |item: &Item| number(item) > params.after && number(item) < before;
-    let most_items = params.last.map_or(usize::MAX, |last| (last as usize).clamp(1, MOST));
+    let most_items = params.last.map_or(usize::MAX, |last| (last as usize).clamp(1, MAX_ITEMS));
     let replay = params.updates.then(|| {
         let replayed = items.iter().rev().filter(|item| fits(item)).take(most_items);
         Replay::new(&items, turns, root, replayed)

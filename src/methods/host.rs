@@ -238,7 +238,7 @@ fn free(vault: &Vault, path: &VaultPath, to: &str) -> Result<VaultPath> {
     let to = vault.parse(to).map_err(|error| invalid_path(&error))?;
     match vault.resolve(to.as_str(), Want::Entry) {
         Ok(found) if found.path == to || found.path != *path => {
-            let message = format!("`{}` exists already", found.path);
+            let message = format!("`{}` already exists", found.path);
             Err(ErrorObject::new(Kind::InvalidParams, message).hint("choose another name"))
         }
         Ok(_) => Ok(to),

@@ -11,7 +11,7 @@ use crate::store::conversations::Order;
 
 /// The default and the largest page.
 const PAGE: u32 = 100;
-const MOST: u32 = 1_000;
+const MAX_PAGE: u32 = 1_000;
 
 /// Bytes around the list in an answer, at most: an id of 256 bytes, each escaped.
 pub(super) const FRAME: u64 = 2_048;
@@ -27,7 +27,7 @@ pub(super) fn page(
 ) -> Result<SessionListResult> {
     let before = params.cursor.as_deref().map(numbered).transpose()?;
     let requested = params.meta.as_ref().and_then(|meta| meta.vault.as_ref()?.limit);
-    let limit = requested.unwrap_or(PAGE).clamp(1, MOST);
+    let limit = requested.unwrap_or(PAGE).clamp(1, MAX_PAGE);
     // All belong to the vault; another folder selects those that were begun with it.
     let cwd = params.cwd.as_deref().filter(|cwd| *cwd != folder);
     let order = Order { before, limit: limit + 1, open: None, source, cwd };

@@ -5,12 +5,12 @@
 //! those of the wire. The command line calls the same functions if no daemon runs. The server
 //! handles `initialize` and the methods that concern only a connection (`server/table`).
 //!
-//! In reading order: this file; [`tools`], [`status`] with `memory`, [`settings`], [`models`],
+//! In reading order: this file; [`tools`], [`status`] with `memory`, [`settings`], [`models`] with `model_usage`,
 //! [`policy`], [`maintenance`], [`attachments`] (of messages), [`diff`], [`as_of`], [`timeline`],
 //! [`complete`], [`resolve_link`], [`host`], [`inbox`]; [`conversations`] with `info`, `listing`,
 //! [`history`], [`replay`] with `acp_replay`, and [`export`]; [`talk`] with `prompt`, [`prompts`],
 //! [`proposals`] with `proposal_state` and `proposal_commands`; [`events`] and [`sessions`] (further requests of
-//! ACP clients), [`workflows`], [`drafts`] (rules from a sentence), [`name_suggestions`] (names in a model's
+//! ACP clients), [`workflows`], `jobs`, [`drafts`] (rules from a sentence), [`name_suggestions`] (names in a model's
 //! words), [`rules`] (rules that run automatically), [`session_updates`] (agent events as session
 //! updates of the protocol); `errors` (of the rooms below).
 

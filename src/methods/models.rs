@@ -22,7 +22,7 @@ use crate::protocol::models::{
 /// How long a vendor may take to list its models.
 const PATIENCE: Duration = Duration::from_secs(5);
 /// The most models listed per vendor.
-const MOST: usize = 200;
+const MAX_MODELS: usize = 200;
 /// The most characters of a model's name.
 const NAME: usize = 200;
 
@@ -99,7 +99,7 @@ pub async fn set_key(
     let mut models: Vec<String> = facts::known(wire).into_iter().rev().map(str::to_owned).collect();
     models.retain(|model| offered.contains(model));
     let more: Vec<String> =
-        offered.into_iter().filter(|model| !models.contains(model)).take(MOST).collect();
+        offered.into_iter().filter(|model| !models.contains(model)).take(MAX_MODELS).collect();
     models.extend(more);
     let models = models.into_iter().map(|model| format!("{vendor}/{model}")).collect();
     Ok(ModelKeyResult { models })
@@ -183,7 +183,7 @@ async fn list_offered(settings: &Settings, providers: &mut [Provider]) {
         let provider = &mut providers[at];
         match answer {
             Ok(mut offered) => {
-                offered.truncate(MOST);
+                offered.truncate(MAX_MODELS);
                 provider.offers = offered;
             }
             Err(error) if provider.is_configured => {

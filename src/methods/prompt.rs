@@ -85,13 +85,13 @@ pub(super) fn user_message(
     let ours = params.meta.and_then(|meta| meta.vault).unwrap_or_default();
     let source = ours.source.map(name).transpose()?.unwrap_or_else(|| "chat".to_owned());
     // The token decides the source of a program's message, not the program itself.
-    let source = match speaker.scope.is_person() {
-        true if is_foreign(&source) => {
-            return Err(invalid_prompt("a person's words do not come from a token".to_owned())
-                .hint("leave `source` out"));
-        }
-        true => source,
-        false => foreign_source(speaker.scope),
+    let source = if !speaker.scope.is_person() {
+        foreign_source(speaker.scope)
+    } else if is_foreign(&source) {
+        return Err(invalid_prompt("a person's words do not come from a token".to_owned())
+            .hint("leave `source` out"));
+    } else {
+        source
     };
     let voice_scope = (source == "voice").then_some(Scope::Voice);
     Ok(UserMessage {
@@ -180,11 +180,10 @@ fn unfit(reason: BadAttachment) -> ErrorObject {
 }
 
 fn name(text: String) -> Result<String> {
-    match text.chars().count() <= MAX_NAME && !text.chars().any(char::is_control) {
-        true => Ok(text),
-        false => {
-            Err(invalid_prompt(format!("a name is one line of at most {MAX_NAME} characters")))
-        }
+    if text.chars().count() <= MAX_NAME && !text.chars().any(char::is_control) {
+        Ok(text)
+    } else {
+        Err(invalid_prompt(format!("a name is one line of at most {MAX_NAME} characters")))
     }
 }
 

@@ -99,9 +99,10 @@ impl Change {
         let (action, diff) = (text("action"), text("diff"));
         let is_whole = change["more"].as_u64().unwrap_or(0) == 0;
         let from = change["from"].as_str().map(str::to_owned);
-        let hunks = match action == "write" && is_alone && is_whole && from.is_none() {
-            true => hunks(&diff),
-            false => Vec::new(),
+        let hunks = if action == "write" && is_alone && is_whole && from.is_none() {
+            hunks(&diff)
+        } else {
+            Vec::new()
         };
         Self { action, path: text("path"), from, diff, hunks }
     }
@@ -124,10 +125,7 @@ fn hunks(diff: &str) -> Vec<Hunk> {
             (false, None) => {}
         }
     }
-    match found.iter().all(|hunk| !hunk.texts(true).0.is_empty()) {
-        true => found,
-        false => Vec::new(),
-    }
+    if found.iter().all(|hunk| !hunk.texts(true).0.is_empty()) { found } else { Vec::new() }
 }
 
 impl Hunk {

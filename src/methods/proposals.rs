@@ -344,9 +344,10 @@ fn selected<'a>(
                 let mut left = found.changes.iter().flat_map(|one| found.waiting_hunks(one));
                 left.any(|one| one.number == hunk)
             };
-            match found.is_decided() || hunk.is_some_and(|hunk| !waits(hunk)) {
-                true => Err(before_turn_error(turn.turn)),
-                false => Ok((found, hunk)),
+            if found.is_decided() || hunk.is_some_and(|hunk| !waits(hunk)) {
+                Err(before_turn_error(turn.turn))
+            } else {
+                Ok((found, hunk))
             }
         })
         .collect()

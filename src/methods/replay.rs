@@ -20,7 +20,7 @@ use crate::protocol::session::{
 use crate::protocol::tools::Content;
 
 /// The most bytes of history that are replayed; only the end of a longer one.
-const MOST: usize = 8 << 20;
+const MAX_BYTES: usize = 8 << 20;
 /// Bytes that surround each text.
 const AROUND: usize = 300;
 
@@ -73,7 +73,7 @@ impl<'a> Replay<'a> {
     pub fn all(&self, items: &[Item]) -> Vec<SessionUpdateParams> {
         let Some(last) = items.last() else { return Vec::new() };
         let session = last.conversation.to_string();
-        let mut room = MOST;
+        let mut room = MAX_BYTES;
         let mut first = items.len();
         for item in items.iter().rev() {
             let size = item.text.len() + item.body.as_ref().map_or(0, String::len) + AROUND;

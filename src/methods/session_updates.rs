@@ -92,10 +92,8 @@ fn shown_in(turn: &str, show: Show, root: &Path) -> Vec<SessionEvent> {
             image: None,
         },
         Show::Result { call, called } => {
-            let status = match called.is_error {
-                true => ToolCallStatus::Failed,
-                false => ToolCallStatus::Completed,
-            };
+            let status =
+                if called.is_error { ToolCallStatus::Failed } else { ToolCallStatus::Completed };
             let text: String = called.text.chars().take(SHOWN).collect();
             let content = vec![ToolCallContent::Content { content: Content::Text { text } }];
             SessionUpdate::ToolCallUpdate {

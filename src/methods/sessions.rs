@@ -158,10 +158,11 @@ impl Sessions {
                 ErrorObject::new(Kind::InvalidParams, message).hint("`initialize` lists them")
             );
         }
-        match self.models.is_any() {
-            true => Ok(AuthenticateResult {}),
-            false => Err(ErrorObject::new(Kind::Failed, "no model is set up yet")
-                .hint("`steward setup` finds one on this machine, or takes a key")),
+        if self.models.is_any() {
+            Ok(AuthenticateResult {})
+        } else {
+            Err(ErrorObject::new(Kind::Failed, "no model is set up yet")
+                .hint("`steward setup` finds one on this machine, or takes a key"))
         }
     }
 

@@ -47,11 +47,10 @@ pub fn get(live: &Live, scope: Scope, view: &View) -> SettingsGetResult {
             ("vault.path", Some((path, _))) => path.to_string_lossy().into(),
             _ => value,
         };
-        let value = match key.starts_with("servers.") {
-            true if !scope.is_person() => Value::Null,
-            true => without_secrets(value),
-            false if names_nothing(&value) => value,
-            false => Value::Null,
+        let value = match (key.starts_with("servers."), scope.is_person()) {
+            (true, true) => without_secrets(value),
+            (false, _) if names_nothing(&value) => value,
+            _ => Value::Null,
         };
         Setting {
             default,

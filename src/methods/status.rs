@@ -38,9 +38,10 @@ pub fn status(services: &Services, context: &Context) -> StatusResult {
         mode: policy::mode(calls, &ModeParams::default()).ok(),
         host,
         // The size of the index reveals the size of the vault.
-        memory: match view.is_all() {
-            true => memory::state(calls.context(), &services.store().database),
-            false => MemoryState::default(),
+        memory: if view.is_all() {
+            memory::state(calls.context(), &services.store().database)
+        } else {
+            MemoryState::default()
         },
         knowledge: view.is_all().then(|| knowledge(calls.context().index.knowledge.summary())),
         vault: vault(services, view),

@@ -283,9 +283,10 @@ impl From<PromptError> for ErrorObject {
                 ErrorObject::new(Kind::Overloaded, error.to_string()).retry_after_ms(1_000)
             }
             PromptError::Refused { failed, .. } => {
-                let hint = match failed {
-                    false => "this is the user's rule; the message is not stored",
-                    true => "`steward status` says what went wrong; the message is not stored",
+                let hint = if failed {
+                    "`steward status` says what went wrong; the message is not stored"
+                } else {
+                    "change the message, or the hook in `[hooks]`; the message is not stored"
                 };
                 ErrorObject::new(Kind::NotPermitted, error.to_string()).hint(hint)
             }

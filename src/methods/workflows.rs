@@ -29,7 +29,7 @@ use crate::workflows::{self, Models, Resume, RunEnvironment, Start, WorkflowErro
 const LISTED: u32 = 20;
 
 /// The largest number of listed runs.
-const MOST_LISTED: u32 = 500;
+const MAX_LISTED: u32 = 500;
 
 /// The most tokens of a model's answer.
 const OUTPUT: u32 = 8_192;
@@ -197,7 +197,7 @@ pub fn list_of(rows: &WorkflowRows, params: &WorkflowListParams) -> Result<Workf
 }
 
 fn most_listed(params: &WorkflowListParams) -> u32 {
-    params.limit.unwrap_or(LISTED).min(MOST_LISTED)
+    params.limit.unwrap_or(LISTED).min(MAX_LISTED)
 }
 
 fn list_result(

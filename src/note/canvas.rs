@@ -172,9 +172,10 @@ pub fn strings(text: &str) -> Option<Vec<Text>> {
         }
         at = end + 1;
         let value: String = serde_json::from_str(&json[quote..at]).ok()?;
-        match json[at..].trim_start().starts_with(':') {
-            true => key = value,
-            false => strings.push(Text { key: key.clone(), value, line }),
+        if json[at..].trim_start().starts_with(':') {
+            key = value
+        } else {
+            strings.push(Text { key: key.clone(), value, line })
         }
     }
     Some(strings)

@@ -14,7 +14,7 @@ const LONGEST: usize = 1_200;
 const SHORT: usize = 200;
 
 /// The most chunks of a note. The last one has the rest of the text.
-const MOST: usize = 2_000;
+const MAX_CHUNKS: usize = 2_000;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Chunk {
@@ -41,9 +41,9 @@ pub fn cut(text: &str, document: &Document) -> Vec<Chunk> {
             }
         }
     }
-    if let Some((all, _)) = pieces.get(MOST..).and_then(|beyond| beyond.last()).cloned() {
-        pieces.truncate(MOST);
-        pieces[MOST - 1].0.end = all.end;
+    if let Some((all, _)) = pieces.get(MAX_CHUNKS..).and_then(|beyond| beyond.last()).cloned() {
+        pieces.truncate(MAX_CHUNKS);
+        pieces[MAX_CHUNKS - 1].0.end = all.end;
     }
     let (mut line, mut counted) = (1, 0);
     let chunk = |(range, path): (Range<usize>, Vec<usize>)| {
@@ -78,9 +78,10 @@ fn sections(text: &str, document: &Document) -> Vec<(Range<usize>, Vec<usize>)> 
         let both = last.start..section.end;
         let is_short =
             [&*last, &section].into_iter().any(|part| !is_longer(&text[part.clone()], SHORT));
-        match is_short && !above.is_empty() && !is_longer(&text[both.clone()], LONGEST) {
-            true => *last = both,
-            false => sections.push((section, path.to_vec())),
+        if is_short && !above.is_empty() && !is_longer(&text[both.clone()], LONGEST) {
+            *last = both
+        } else {
+            sections.push((section, path.to_vec()))
         }
     };
     let (mut start, mut path) = (document.body.min(text.len()), Vec::new());
@@ -125,9 +126,10 @@ fn is_longer(text: &str, characters: usize) -> bool {
 
 /// The offset after this many characters of a longer text.
 fn beyond(text: &str, characters: usize) -> Option<usize> {
-    match text.as_bytes().get(..=characters)?.is_ascii() {
-        true => Some(characters),
-        false => text.char_indices().nth(characters).map(|(at, _)| at),
+    if text.as_bytes().get(..=characters)?.is_ascii() {
+        Some(characters)
+    } else {
+        text.char_indices().nth(characters).map(|(at, _)| at)
     }
 }
 
@@ -196,7 +198,7 @@ mod tests {
     fn the_last_of_very_many_has_the_rest() {
         let text = "x\n".repeat(1_300_000);
         let found = cut(&text, &Document::default());
-        assert_eq!(found.len(), MOST);
+        assert_eq!(found.len(), MAX_CHUNKS);
         assert_eq!(found.last().map(|chunk| chunk.range.end), Some(text.len()));
     }
 

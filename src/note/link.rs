@@ -162,9 +162,10 @@ fn percent_decode(bytes: &[u8]) -> Option<Vec<u8>> {
         if *byte == b'%' {
             let value = digit(at + 1)? * 16 + digit(at + 2)?;
             let value = u8::try_from(value).ok()?;
-            match RESERVED.contains(&value) {
-                true => decoded.extend_from_slice(&bytes[at..at + 3]),
-                false => decoded.push(value),
+            if RESERVED.contains(&value) {
+                decoded.extend_from_slice(&bytes[at..at + 3])
+            } else {
+                decoded.push(value)
             }
             at += 3;
         } else {

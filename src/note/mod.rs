@@ -17,7 +17,7 @@
 //! files, [`yaml`] for pure YAML files; [`search_query`] for what people search for in it), changes
 //! ([`edit`], [`diff`], [`extent`], [`merge`],
 //! [`patch`]; [`relink`] for links, [`raw_links`] for text too large to parse), date formats
-//! ([`moment`], [`template`]), a note as a [`prompt`], error codes ([`code`]).
+//! ([`moment`], [`template`]), a note as a [`prompt`], error codes ([`code`]), numbers in messages ([`counted`]).
 
 pub mod fold;
 
@@ -30,6 +30,8 @@ pub mod spoken;
 pub mod names;
 
 pub mod glob;
+
+pub mod counted;
 
 pub mod text;
 

@@ -211,9 +211,10 @@ impl VaultPath {
     /// This path followed by all components of `rest`; this path if `rest` is empty. `None` if a
     /// part of `rest` is not a component.
     pub fn join_all(&self, rest: &str) -> Option<Self> {
-        match rest.is_empty() {
-            true => Some(self.clone()),
-            false => rest.split('/').try_fold(self.clone(), |at, name| at.join(name)),
+        if rest.is_empty() {
+            Some(self.clone())
+        } else {
+            rest.split('/').try_fold(self.clone(), |at, name| at.join(name))
         }
     }
 

@@ -58,12 +58,13 @@ pub fn each_string(
         });
         let Some(stop) = stop else { continue };
         let raw = String::from_utf8_lossy(&rest[..stop]);
-        match raw.contains('\\') {
-            false => visit(raw)?,
-            true => match serde_json::from_str(&format!("\"{raw}\"")) {
+        if raw.contains('\\') {
+            match serde_json::from_str(&format!("\"{raw}\"")) {
                 Ok(text) => visit(Cow::Owned(text))?,
                 Err(_) => continue,
-            },
+            }
+        } else {
+            visit(raw)?
         }
     }
     ControlFlow::Continue(())

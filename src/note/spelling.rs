@@ -51,9 +51,10 @@ fn letter(c: char, found: &mut String) {
             found.push('|');
             for part in parts {
                 // Written as an escape; otherwise copying the pattern could compose it again.
-                match part.is_ascii() {
-                    true => found.push(part),
-                    false => found.push_str(&format!("\\u{{{:x}}}", u32::from(part))),
+                if part.is_ascii() {
+                    found.push(part)
+                } else {
+                    found.push_str(&format!("\\u{{{:x}}}", u32::from(part)))
                 }
             }
             found.push(')');

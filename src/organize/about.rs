@@ -5,7 +5,7 @@ use chrono::{NaiveDate, NaiveTime};
 use crate::bases::date::Times;
 use crate::bases::source::Source as _;
 use crate::bases::value::{FileId, Value};
-use crate::index::properties::Moment;
+use crate::index::properties::VaultSnapshot;
 use crate::note::fold::fold_key;
 use crate::note::markdown::{self, Heading};
 
@@ -13,9 +13,9 @@ use crate::note::markdown::{self, Heading};
 const DATED: [&str; 5] = ["date", "day", "created", "published", "start"];
 
 /// The property `title`, if it is a text or a number.
-pub fn title(moment: &Moment<'_>, file: FileId) -> Option<String> {
-    let column = moment.column("title")?;
-    match moment.property(file, column) {
+pub fn title(snapshot: &VaultSnapshot<'_>, file: FileId) -> Option<String> {
+    let column = snapshot.column("title")?;
+    match snapshot.property(file, column) {
         Value::Text(text) if !text.trim().is_empty() => Some(text.trim().to_owned()),
         Value::Number(number) => Some(number.to_string()),
         _ => None,
@@ -40,12 +40,12 @@ pub fn heading(text: &str) -> Option<String> {
 
 /// The dates in a note's properties, most specific first: property, day, and time if given.
 pub fn dates(
-    moment: &Moment<'_>,
+    snapshot: &VaultSnapshot<'_>,
     times: &Times<'_>,
     file: FileId,
 ) -> Vec<(String, NaiveDate, Option<NaiveTime>)> {
     let mut dates: Vec<(String, NaiveDate, Option<NaiveTime>)> = Vec::new();
-    for (name, value) in &moment.properties(file).0 {
+    for (name, value) in &snapshot.properties(file).0 {
         if let Value::Date(date) = value {
             let local = times.local(date.millis).naive_local();
             dates.push((name.to_string(), local.date(), date.has_time.then(|| local.time())));

@@ -156,9 +156,10 @@ fn read_item(vault: &Vault, item: &Item, path: &VaultPath) -> Result<Option<File
         return vault.stat(path).map(|_| None).map_err(|error| error.to_string());
     }
     let read = vault.read(path).map_err(|error| error.to_string())?;
-    match item.revision.as_ref().is_none_or(|planned| *planned == read.revision.to_string()) {
-        true => Ok(Some(read)),
-        false => Err("its text has changed since it was planned".to_owned()),
+    if item.revision.as_ref().is_none_or(|planned| *planned == read.revision.to_string()) {
+        Ok(Some(read))
+    } else {
+        Err("its text has changed since it was planned".to_owned())
     }
 }
 

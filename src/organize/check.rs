@@ -144,7 +144,11 @@ fn fits(
         (format!("`{name}` fits no file now"), "look at its condition with `why`".to_owned())
     } else if files.len() > 1 && files.len() * 2 > all {
         let message = format!("`{name}` fits {} of all {all} files", files.len());
-        (message, "name its folders with `in`, or ask for more in `when`".to_owned())
+        let hint = match rule.within.as_slice() {
+            [] => "name its folders with `in`, or ask for more in `when`",
+            _ => "ask for more in `when`",
+        };
+        (message, hint.to_owned())
     } else {
         return (files, None);
     };

@@ -61,9 +61,10 @@ pub fn changed(item: &Item, name: &str, old: &[u8], limit: u64) -> Result<Vec<u8
         body = edit::apply(&body, &changes)?.text;
     }
     let new = [text.lead(), body.as_bytes()].concat();
-    match new.len() as u64 > limit {
-        true => Err(ContentError::TooLarge { size: new.len(), limit }),
-        false => Ok(new),
+    if new.len() as u64 > limit {
+        Err(ContentError::TooLarge { size: new.len(), limit })
+    } else {
+        Ok(new)
     }
 }
 

@@ -326,12 +326,11 @@ impl Candidate<'_> {
     fn is_kind_of(&self, other: &Candidate<'_>) -> bool {
         let is_same = self.slots == other.slots;
         let is_looser = || self.counted.looser.iter().any(|slots| slots == other.slots);
-        match is_same {
-            true => self.style != other.style && self.style.is_kind_of(other.style),
-            false => {
-                is_looser()
-                    && (self.style.is_kind_of(other.style) || !self.slots.contains(&Slot::Words))
-            }
+        if is_same {
+            self.style != other.style && self.style.is_kind_of(other.style)
+        } else {
+            is_looser()
+                && (self.style.is_kind_of(other.style) || !self.slots.contains(&Slot::Words))
         }
     }
 

@@ -111,10 +111,10 @@ impl Draft {
                 if !waits {
                     self.wanted = None;
                 }
-                match waits || !self.item.does_anything() {
-                    true => self.block(kind, obstacle.to_string()),
-                    false => self
-                        .add(Problem::warning(kind, format!("it stays where it is: {obstacle}"))),
+                if waits || !self.item.does_anything() {
+                    self.block(kind, obstacle.to_string())
+                } else {
+                    self.add(Problem::warning(kind, format!("it stays where it is: {obstacle}")))
                 }
             }
         }
@@ -135,11 +135,10 @@ impl Draft {
                 let rest = self.without_text();
                 self.item.clone_from(&rest);
                 let error = ContentError::NotANote;
-                match self.wanted.is_some() || self.item.trash {
-                    true => {
-                        self.add(Problem::warning(ProblemKind::NotApplicable, error.to_string()))
-                    }
-                    false => self.block(ProblemKind::NotApplicable, error.to_string()),
+                if self.wanted.is_some() || self.item.trash {
+                    self.add(Problem::warning(ProblemKind::NotApplicable, error.to_string()))
+                } else {
+                    self.block(ProblemKind::NotApplicable, error.to_string())
                 }
             }
             return;
@@ -239,9 +238,10 @@ impl Draft {
                 "it is a sync program's copy of `{original}`: which of the two counts only you can say"
             );
             // A person may name one; rules skip them.
-            match self.item.rules.is_empty() {
-                true => self.add(Problem::warning(ProblemKind::ConflictCopy, message)),
-                false => self.block(ProblemKind::ConflictCopy, message),
+            if self.item.rules.is_empty() {
+                self.add(Problem::warning(ProblemKind::ConflictCopy, message))
+            } else {
+                self.block(ProblemKind::ConflictCopy, message)
             }
         }
     }

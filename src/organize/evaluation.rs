@@ -70,7 +70,7 @@ impl<'w> PreparedRules<'w> {
         let mut ordered: Vec<&Rule> = rules.iter().collect();
         ordered.sort_by_key(|rule| std::cmp::Reverse(rule.priority));
         let ready = |rule: &'w Rule| {
-            let this = rule.this.as_ref().and_then(|path| world.moment.file(path));
+            let this = rule.this.as_ref().and_then(|path| world.snapshot.file(path));
             let scope = Scope {
                 source: overlay,
                 formulas: &rule.formulas,
@@ -100,10 +100,10 @@ impl<'w> PreparedRules<'w> {
 
     /// The files that any rule can take, by path; only in `within` if given.
     pub fn files(&mut self, within: Option<&VaultPath>) -> Vec<FileId> {
-        let moment = self.world.moment;
+        let snapshot = self.world.snapshot;
         if let Some(within) = within.filter(|within| !within.is_root()) {
-            let file = moment.file(within).into_iter();
-            return file.chain(moment.within(within.as_str())).collect();
+            let file = snapshot.file(within).into_iter();
+            return file.chain(snapshot.within(within.as_str())).collect();
         }
         let mut is_any = false;
         for ready in &mut self.rules {
@@ -111,7 +111,7 @@ impl<'w> PreparedRules<'w> {
                 && !ready.rule.within.is_empty())
             .then(|| {
                 let folders = ready.rule.within.iter();
-                folders.flat_map(|folder| moment.within(folder.as_str())).collect::<Vec<_>>()
+                folders.flat_map(|folder| snapshot.within(folder.as_str())).collect::<Vec<_>>()
             });
             let selected = ready.filter.as_ref().and_then(|filter| filter.candidates(self.overlay));
             let fewer = match (folders, selected) {
@@ -127,13 +127,13 @@ impl<'w> PreparedRules<'w> {
                 ready.candidates.as_ref().is_none_or(|candidates| candidates.contains(file))
             })
         };
-        moment.files().filter(|file| is_any || can_be(file)).collect()
+        snapshot.files().filter(|file| is_any || can_be(file)).collect()
     }
 
     /// The existing files among these, in their order.
     pub fn existing(&self, only: &HashSet<VaultPath>) -> Vec<FileId> {
-        let moment = self.world.moment;
-        let mut files: Vec<FileId> = only.iter().filter_map(|path| moment.file(path)).collect();
+        let snapshot = self.world.snapshot;
+        let mut files: Vec<FileId> = only.iter().filter_map(|path| snapshot.file(path)).collect();
         files.sort_unstable();
         files
     }
@@ -207,7 +207,7 @@ impl<'w> PreparedRules<'w> {
                 Some(filter) => filter.holds(file, &mut ready.evaluator),
                 None => Ok(true),
             };
-            if self.world.moment.is_cancelled() {
+            if self.world.snapshot.is_cancelled() {
                 return Err(PlanError::Cancelled);
             }
             let takes = match holds {
@@ -279,7 +279,7 @@ impl<'w> PreparedRules<'w> {
     }
 
     fn count_fault(&mut self, at: usize, file: FileId, message: String) {
-        let path = self.world.moment.path(file).to_string();
+        let path = self.world.snapshot.path(file).to_string();
         let rule = self.rules[at].rule.name.clone();
         match &mut self.faults[at] {
             Some(fault) => fault.files += 1,
@@ -383,7 +383,7 @@ impl<'w> PreparedRules<'w> {
                 for name in names {
                     let is = |other: &String| fold_key(other) == fold_key(name);
                     draft.item.set.retain(|other, _| !is(other));
-                    let properties = self.world.moment.properties(file);
+                    let properties = self.world.snapshot.properties(file);
                     let has = properties.0.iter().any(|(own, _)| fold_key(own) == fold_key(name));
                     if has && !draft.item.remove.iter().any(is) {
                         draft.item.remove.push(name.clone());
@@ -488,7 +488,7 @@ impl<'w> PreparedRules<'w> {
         let is = |other: &String| fold_key(other) == key;
         let times = Times::new(self.world.scope.zone);
         let compare = crate::bases::compare::Compare { source: self.overlay, times: &times };
-        let below = self.world.moment.properties(file);
+        let below = self.world.snapshot.properties(file);
         let below = below.0.iter().find(|(own, _)| fold_key(own) == key).map(|(_, own)| own);
         let below = below.map(|own| compare.json(own));
         let is_removed = draft.item.remove.iter().any(is);
@@ -533,7 +533,7 @@ impl<'w> PreparedRules<'w> {
 
     /// Inserts an Obsidian template into a note without text.
     fn fill(&mut self, file: FileId, draft: &mut Draft, name: &str, path: &VaultPath) {
-        let is_empty = self.world.moment.text(file).is_none_or(|text| text.trim().is_empty());
+        let is_empty = self.world.snapshot.text(file).is_none_or(|text| text.trim().is_empty());
         if !is_empty || !draft.item.append.is_empty() || !draft.item.prepend.is_empty() {
             let message = format!("it has text, so the template `{name}` is not put into it");
             return draft.add(Problem::warning(ProblemKind::NotApplicable, message));

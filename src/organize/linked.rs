@@ -10,6 +10,7 @@ use super::world::{PlanError, World};
 use crate::index::links::names::NameChange;
 use crate::index::links::resolver::lower;
 use crate::index::links::rewrite;
+use crate::note::counted::counted;
 use crate::note::path::VaultPath;
 use crate::vault::{Vault, hidden_name};
 
@@ -66,9 +67,10 @@ pub fn texts(world: &World<'_>, plan: &Plan) -> Result<Vec<ChangedText>, PlanErr
     let mut found: BTreeMap<String, ChangedText> = BTreeMap::new();
     for item in plan.applicable().filter(|item| item.create || item.changes_text() && !item.trash) {
         let Some(path) = VaultPath::from_disk(&item.path) else { continue };
-        let (before, after) = match item.create {
-            true => (None, content::changed(item, &item.path, b"", u64::MAX).ok()),
-            false => (vault.read(&path).ok().map(|read| read.bytes), own(&path)),
+        let (before, after) = if item.create {
+            (None, content::changed(item, &item.path, b"", u64::MAX).ok())
+        } else {
+            (vault.read(&path).ok().map(|read| read.bytes), own(&path))
         };
         if let Some(after) = after.filter(|after| before.as_ref() != Some(after)) {
             let path = item.path.clone();
@@ -116,9 +118,10 @@ pub fn check(world: &World<'_>, drafts: &mut [Draft]) -> Result<(Following, bool
         };
         let leads = visible_links.outgoing(&rewrite.path).unwrap_or_default();
         let targets = leads.iter().map(|lead| (lead.link.path(), lead.resolution.target.as_ref()));
-        let message = match world.vault.view().shows(&rewrite.path) {
-            true => format!("links in `{}` would have to be updated: {error}", rewrite.path),
-            false => "links would have to be updated in a file that may not be written".to_owned(),
+        let message = if world.vault.view().shows(&rewrite.path) {
+            format!("links in `{}` would have to be updated: {error}", rewrite.path)
+        } else {
+            "links would have to be updated in a file that may not be written".to_owned()
         };
         for at in causes.find(&rewrite.path, targets) {
             found.push((at, Problem::blocking(ProblemKind::ReadOnly, message.clone())));
@@ -161,6 +164,12 @@ pub fn check(world: &World<'_>, drafts: &mut [Draft]) -> Result<(Following, bool
             first.link, first.source
         );
         found.push((*at, Problem::warning(ProblemKind::CapturesLinks, message)));
+    }
+    for (target, lost) in rewrite::lost_by_target(visible_links, &names) {
+        let Some(at) = causes.leaving.get(target.as_str()) else { continue };
+        let (links, files) = (counted(lost.links, "link"), counted(lost.files, "file"));
+        let message = format!("{links} in {files} will lead nowhere");
+        found.push((*at, Problem::warning(ProblemKind::LosesLinks, message)));
     }
     let is_blocked = found.iter().any(|(_, problem)| problem.blocks);
     // Warnings are computed again after blocked drafts stay.

@@ -84,10 +84,8 @@ pub fn assign_paths(
         folders: HashMap::new(),
         new_folders: HashMap::new(),
     };
-    let seen = |path: VaultPath| match view.holds(&path) {
-        true => Ok(path),
-        false => Err(Obstacle::Unseen { path }),
-    };
+    let seen =
+        |path: VaultPath| if view.holds(&path) { Ok(path) } else { Err(Obstacle::Unseen { path }) };
     let targets: Vec<Result<VaultPath, Obstacle>> =
         requests.iter().map(|request| names.spelt(request).and_then(seen)).collect();
     let mut assigned: Vec<Option<Assignment>> = vec![None; requests.len()];
@@ -305,9 +303,10 @@ fn split_extension(path: &str) -> (&str, &str) {
 
 /// A path with a number after its name, which is shortened if it would be too long.
 fn with_number(path: &VaultPath, suffix: &str, number: u32) -> Option<VaultPath> {
-    let suffix = match suffix.contains(NUMBER) {
-        true => suffix.replace(NUMBER, &number.to_string()),
-        false => format!("{suffix}{number}"),
+    let suffix = if suffix.contains(NUMBER) {
+        suffix.replace(NUMBER, &number.to_string())
+    } else {
+        format!("{suffix}{number}")
     };
     let (stem, ending) = split_extension(path.name());
     let room = MAX_NAME_BYTES.checked_sub(suffix.len() + ending.len())?;

@@ -14,7 +14,7 @@ use super::shapes::style::Vocabulary;
 use super::suggest::{About, makes_the_same, suggestions};
 use crate::bases::date::Times;
 use crate::bases::source::Source as _;
-use crate::index::properties::Moment;
+use crate::index::properties::VaultSnapshot;
 use crate::note::fold::{fold_key, normal};
 use crate::note::names::{NameReason, check_new_name};
 use crate::note::path::{PathRef, VaultPath};
@@ -85,20 +85,20 @@ words!(pub FindingKind::word {
 /// Collects the metadata of all files that the snapshot's caller may see; reads every note for its heading.
 /// `conflict_of` gives the original of a conflict copy. The result of a cancelled call is invalid.
 pub fn read(
-    moment: &Moment<'_>,
+    snapshot: &VaultSnapshot<'_>,
     times: &Times<'_>,
     conflict_of: &HashMap<VaultPath, VaultPath>,
 ) -> Vec<FileMetadata> {
     let mut files = Vec::new();
-    for file in moment.files() {
-        if moment.is_cancelled() {
+    for file in snapshot.files() {
+        if snapshot.is_cancelled() {
             break;
         }
-        let Some(path) = VaultPath::from_disk(&moment.path(file)) else { continue };
-        let dates = about::dates(moment, times, file);
+        let Some(path) = VaultPath::from_disk(&snapshot.path(file)) else { continue };
+        let dates = about::dates(snapshot, times, file);
         files.push(FileMetadata {
-            heading: moment.text(file).as_deref().and_then(about::heading),
-            title: about::title(moment, file),
+            heading: snapshot.text(file).as_deref().and_then(about::heading),
+            title: about::title(snapshot, file),
             dates: dates.into_iter().map(|(property, day, _)| (property, day)).collect(),
             conflict_of: conflict_of.get(&path).cloned(),
             path,

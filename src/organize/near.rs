@@ -45,7 +45,7 @@ fn of_rule(
     if parts.len() < 2 {
         return Ok(());
     }
-    let source = world.moment;
+    let source = world.snapshot;
     let this = rule.this.as_ref().and_then(|path| source.file(path)).or(world.scope.this);
     let scope = Scope { source, formulas: &rule.formulas, this, ..world.scope };
     let mut evaluator = Evaluator::new(scope);

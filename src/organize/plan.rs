@@ -134,6 +134,8 @@ pub enum ProblemKind {
     InvalidPath,
     /// Unresolved links would resolve to the new name.
     CapturesLinks,
+    /// Links from notes that stay lead to the note that goes to the trash.
+    LosesLinks,
     /// A link cannot be rewritten to keep its target.
     LinkStuck,
     /// The system does not allow writing or moving it.

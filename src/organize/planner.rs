@@ -19,7 +19,7 @@ use crate::note::path::VaultPath;
 use crate::vault::catalogue::tree_order;
 
 /// The most rounds of assigning paths, since each blocked file changes the others.
-const MOST_ROUNDS: usize = 8;
+const MAX_ROUNDS: usize = 8;
 
 /// What to plan: rules, items that are listed by hand, or both.
 #[derive(Debug, Clone, Default)]
@@ -94,7 +94,7 @@ pub fn why(
     path: &VaultPath,
 ) -> Result<Option<Vec<RuleResult>>, PlanError> {
     let overlay = Overlay::new(world.scope, world.vault.property_types());
-    let Some(file) = world.moment.file(path) else { return Ok(None) };
+    let Some(file) = world.snapshot.file(path) else { return Ok(None) };
     PreparedRules::new(world, &overlay, rules)
         .evaluate(file, Purpose::Explain)
         .map(|answer| Some(answer.traces))
@@ -114,7 +114,7 @@ fn evaluate_rules(
         None => prepared.files(within),
     };
     for file in &files {
-        let path = world.moment.path(*file);
+        let path = world.snapshot.path(*file);
         if drafts.contains_key(&*path) {
             continue;
         }
@@ -131,7 +131,7 @@ fn evaluate_rules(
     }
     Ok(match (within, only) {
         (Some(_), _) | (_, Some(_)) => files.len(),
-        (None, None) => world.moment.files().count(),
+        (None, None) => world.snapshot.files().count(),
     })
 }
 
@@ -165,7 +165,7 @@ fn by_hand(world: &World<'_>, drafts: &mut BTreeMap<String, Draft>, item: Item, 
         draft.item.why.clear();
     }
     if !draft.item.is_blocked() {
-        let there = world.moment.at(draft.path.as_str());
+        let there = world.snapshot.at(draft.path.as_str());
         if !draft.item.create && there.is_none() {
             draft.block(ProblemKind::Missing, "there is no such file");
         }
@@ -225,7 +225,7 @@ fn withdrawn(world: &World<'_>) -> Result<(), PlanError> {
 /// Assigns paths and computes link updates, again while files turn out to be blocked.
 fn place(world: &World<'_>, drafts: &mut [Draft]) -> Result<Following, PlanError> {
     let mut following = Following::default();
-    for _ in 0..MOST_ROUNDS {
+    for _ in 0..MAX_ROUNDS {
         withdrawn(world)?;
         assign_paths(world, drafts)?;
         let blocked =

@@ -11,7 +11,7 @@ use super::shapes::style::Vocabulary;
 use crate::bases::compare::Compare;
 use crate::bases::source::Source as _;
 use crate::bases::value::{Text, Value};
-use crate::index::properties::Moment;
+use crate::index::properties::VaultSnapshot;
 use crate::note::path::{PathRef, VaultPath};
 
 /// The most distinct values of a property that are counted.
@@ -109,13 +109,13 @@ pub struct Folder {
 
 /// Profiles the files in and below `place` that the snapshot's caller may see; `empty` are folders without files.
 pub fn describe(
-    moment: &Moment<'_>,
+    snapshot: &VaultSnapshot<'_>,
     place: &VaultPath,
     empty: &[VaultPath],
     compare: &Compare<'_>,
 ) -> Profile {
-    let files = moment.within(place.as_str());
-    let paths: Vec<Text> = files.iter().map(|file| moment.path(*file)).collect();
+    let files = snapshot.within(place.as_str());
+    let paths: Vec<Text> = files.iter().map(|file| snapshot.path(*file)).collect();
     let mut vocabulary = Vocabulary::default();
     let mut seen = Seen::default();
     for (file, path) in files.iter().zip(&paths) {
@@ -124,11 +124,11 @@ pub fn describe(
         if is_note {
             vocabulary.learn(path.stem());
         }
-        seen.file(path, is_note, moment.modified(*file));
+        seen.file(path, is_note, snapshot.modified(*file));
         if is_note {
             let folder = path.parent().map_or("", PathRef::as_str);
-            let tags = moment.tags(*file);
-            let properties = moment.properties(*file);
+            let tags = snapshot.tags(*file);
+            let properties = snapshot.properties(*file);
             seen.note(folder, &tags, &properties.0, compare);
         }
     }

@@ -15,9 +15,10 @@ pub fn sentence(rule: &Rule) -> String {
     let mut text = condition(rule);
     text.push_str(": ");
     let actions: Vec<String> = rule.actions.iter().map(action).collect();
-    match actions.is_empty() {
-        true => text.push_str("do nothing"),
-        false => text.push_str(&actions.join(", ")),
+    if actions.is_empty() {
+        text.push_str("do nothing")
+    } else {
+        text.push_str(&actions.join(", "))
     }
     text.push('.');
     for more in [runs(rule.trigger), conflict_sentence(rule)].into_iter().chain(later(rule)) {
@@ -75,15 +76,17 @@ fn condition(rule: &Rule) -> String {
     let is_note = rule.when.as_ref().is_some_and(names_notes);
     let what = if is_note { "note" } else { "file" };
     let folders: Vec<&str> = rule.within.iter().map(|folder| folder.as_str()).collect();
-    let place = match folders.is_empty() {
-        true => String::new(),
-        false => format!(" in {}", list_in_words(&folders, "or")),
+    let place = if folders.is_empty() {
+        String::new()
+    } else {
+        format!(" in {}", list_in_words(&folders, "or"))
     };
     let Some(filter) = &rule.when else { return format!("For every {what}{place}") };
     let clause = of_filter(filter, true);
-    match clause.of_it {
-        true => format!("When a {what}{place} {}", clause.text),
-        false => format!("When, for a {what}{place}, {}", clause.text),
+    if clause.of_it {
+        format!("When a {what}{place} {}", clause.text)
+    } else {
+        format!("When, for a {what}{place}, {}", clause.text)
     }
 }
 

@@ -12,7 +12,7 @@ use super::world::{PlanError, World};
 use crate::note::path::VaultPath;
 
 /// The most evaluations before a plan counts as endless.
-const MOST_STEPS: usize = 8;
+const MAX_STEPS: usize = 8;
 
 /// Adds the problem `unsettled` to drafts whose result the rules would change again.
 pub fn check(
@@ -23,7 +23,7 @@ pub fn check(
 ) -> Result<(), PlanError> {
     overlay.show_only(None);
     for draft in drafts.iter().filter(|draft| !draft.item.is_blocked()) {
-        if let Some(file) = draft.file.or_else(|| world.moment.file(&draft.path)) {
+        if let Some(file) = draft.file.or_else(|| world.snapshot.file(&draft.path)) {
             overlay.set_item(file, &draft.item, &draft.target());
         }
     }
@@ -46,7 +46,7 @@ pub fn check(
             let mut steps = vec![step(draft, &draft.path, &draft.target())];
             let mut here = Draft { wanted: Some(draft.target()), ..draft.clone() };
             let mut visited = vec![draft.path.clone(), draft.target()];
-            for _ in 0..MOST_STEPS {
+            for _ in 0..MAX_STEPS {
                 let Some(after) = prepared.evaluate_again(file, &here, &draft.took)?.draft else {
                     break;
                 };
@@ -110,8 +110,9 @@ fn step(draft: &Draft, from: &VaultPath, to: &VaultPath) -> String {
         to.parent().unwrap_or_else(VaultPath::root),
     );
     let rules = draft.item.rules.join(", ");
-    match from_folder == to_folder {
-        true => format!("{rules}: {} → {}", from.name(), to.name()),
-        false => format!("{rules}: {from_folder} → {to_folder}"),
+    if from_folder == to_folder {
+        format!("{rules}: {} → {}", from.name(), to.name())
+    } else {
+        format!("{rules}: {from_folder} → {to_folder}")
     }
 }

@@ -11,7 +11,7 @@ use crate::note::names::check_new_name;
 const MAX_BYTES: usize = 200;
 
 /// The most suggestions for a file.
-const MOST: usize = 5;
+const MAX_SUGGESTIONS: usize = 5;
 
 /// Metadata of a file.
 #[derive(Debug, Clone, Default)]
@@ -64,7 +64,7 @@ pub fn suggestions(
             }
         }
     }
-    found.truncate(MOST);
+    found.truncate(MAX_SUGGESTIONS);
     found
 }
 

@@ -9,10 +9,10 @@ use crate::bases::trace::{self, Outcome};
 use crate::bases::value::{FileId, Text, Value};
 
 /// The most parts shown of a condition.
-const MOST_PARTS: usize = 8;
+const MAX_PARTS: usize = 8;
 
 /// The most characters shown of a value.
-const MOST_OF_A_VALUE: usize = 80;
+const MAX_VALUE_CHARS: usize = 80;
 
 /// The trace of a rule that was evaluated.
 pub fn evaluated(rule: &Rule, took: bool) -> RuleResult {
@@ -27,9 +27,10 @@ pub fn not_evaluated(rule: &Rule, by: &str) -> RuleResult {
 /// The trace of a rule whose folders do not contain the note.
 pub fn outside(rule: &Rule) -> RuleResult {
     let folders: Vec<String> = rule.within.iter().map(|folder| format!("`{folder}`")).collect();
-    let part = match folders.is_empty() {
-        true => "its condition cannot hold there".to_owned(),
-        false => format!("it looks in {} only", folders.join(", ")),
+    let part = if folders.is_empty() {
+        "its condition cannot hold there".to_owned()
+    } else {
+        format!("it looks in {} only", folders.join(", "))
     };
     RuleResult { parts: vec![part], ..evaluated(rule, false) }
 }
@@ -95,7 +96,7 @@ pub fn parts(filter: &Filter, file: FileId, evaluator: &mut Evaluator<'_>) -> Ve
         let reads =
             if reads.is_empty() { String::new() } else { format!(": {}", reads.join("; ")) };
         lines.push(format!("{}  {outcome}{reads}", part.text));
-        if lines.len() == MOST_PARTS {
+        if lines.len() == MAX_PARTS {
             break;
         }
     }
@@ -117,7 +118,7 @@ fn value_read(name: &Text, value: &Value, evaluator: &Evaluator<'_>) -> String {
         }
         other => compare.text(other).unwrap_or_default(),
     };
-    let shown: String = text.chars().take(MOST_OF_A_VALUE).collect();
+    let shown: String = text.chars().take(MAX_VALUE_CHARS).collect();
     let more = if shown.len() < text.len() { "…" } else { "" };
     format!("{name} {verb} {shown}{more}")
 }

@@ -16,7 +16,7 @@ pub const OPEN_QUIET: i64 = 120_000;
 pub const BURST: usize = 25;
 
 /// The most changes of one file by one rule in a day. At this number the rule stops.
-pub const MOST_A_DAY: usize = 2;
+pub const MAX_A_DAY: usize = 2;
 
 /// Changed files with the time of their last change.
 #[derive(Debug, Default)]

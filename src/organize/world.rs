@@ -4,7 +4,7 @@ use super::rule::{OnConflict, Rule};
 use super::settings::Settings;
 use crate::bases::Scope;
 use crate::index::Index;
-use crate::index::properties::Moment;
+use crate::index::properties::VaultSnapshot;
 use crate::note::path::VaultPath;
 use crate::vault::{Cancel, Vault};
 
@@ -14,7 +14,7 @@ pub struct World<'a> {
     pub vault: &'a Vault,
     pub index: &'a Index,
     /// The snapshot for which the plan is made; the source of `scope`.
-    pub moment: &'a Moment<'a>,
+    pub snapshot: &'a VaultSnapshot<'a>,
     /// The clock and time zone for expressions.
     pub scope: Scope<'a>,
     pub settings: &'a Settings,

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::active::Find;
+use super::active::Finding;
 use super::caller::Caller;
 use super::settings::{Mode, Permission};
 use crate::note::code::ErrorCode;
@@ -25,7 +25,7 @@ pub struct Call<'a> {
     /// The folders that the call may change, resolved; `None` for all.
     pub write: Option<&'a [VaultPath]>,
     /// For an enabled rule, the person's agreement.
-    pub agreement: Option<&'a Agreement>,
+    pub agreement: Option<&'a RuleApproval>,
     /// For a tool of a foreign server, whose effects are unknown.
     pub foreign: Option<ForeignCall<'a>>,
 }
@@ -42,7 +42,7 @@ pub struct ForeignCall<'a> {
 
 /// A person's approval of enabled rules.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Agreement {
+pub struct RuleApproval {
     /// The folders that the rules may touch.
     pub folders: Vec<VaultPath>,
     /// Whether they may move files to the trash.
@@ -94,7 +94,7 @@ pub struct Effect {
     /// Whether it restores a permanently deleted file.
     pub was_gone: bool,
     /// Active content in the new text that was not in the old.
-    pub active: Vec<Find>,
+    pub active: Vec<Finding>,
 }
 
 impl Effect {

@@ -5,11 +5,11 @@
 //!
 //! The layers are evaluated in the order of `layers::enabled`; the first refusal ends it. A layer checks a
 //! call before it runs (`admit`), what the call would change (`judge`), or both; it may require a person's
-//! approval. Each can be switched off in the settings. A new layer is one file in `layers/` and one line in
+//! approval. Each except `standing` can be switched off in the settings. A new layer is one file in `layers/` and one line in
 //! its list.
 //!
 //! In reading order: [`caller`], [`settings`], [`call`] (a layer's input and its decision),
-//! [`layers`], [`schema`] and [`active`] (used by two of them).
+//! [`layers`], [`schema`], [`active`] and `bucket` (used by some of them).
 
 pub mod active;
 mod bucket;
@@ -24,7 +24,7 @@ use std::time::Duration;
 
 use crate::locks::{read, write};
 use crate::note::path::VaultPath;
-pub use call::{Action, Agreement, Call, Effect, ForeignCall, Reason, Refusal, Verdict};
+pub use call::{Action, Call, Effect, ForeignCall, Reason, Refusal, RuleApproval, Verdict};
 pub use caller::{Caller, Scope};
 pub use layers::Layer;
 pub use settings::{Mode, Permission, Settings};

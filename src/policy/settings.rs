@@ -58,7 +58,7 @@ words!(pub Permission::word {
     None => "none", Read => "read", Write => "write", Move => "move", Permanent => "permanent",
 });
 
-/// A layer that can be switched off. The existence of the tool and the dry run cannot.
+/// A layer that can be switched off. The check that the tool exists, the dry run and `standing` cannot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Switch {

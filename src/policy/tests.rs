@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::active::Find;
+use super::active::Finding;
 use super::settings::Switch;
 use super::*;
 use crate::note::code::ErrorCode;
@@ -27,7 +27,7 @@ fn schema() -> Value {
 
 struct TestCall {
     tool: &'static str,
-    agreement: Option<Agreement>,
+    agreement: Option<RuleApproval>,
     schema: Value,
     arguments: Value,
     caller: Caller,
@@ -371,7 +371,7 @@ fn hourly_moves_and_deletions_of_a_token_are_limited() {
 #[test]
 fn active_content_needs_approval_unless_a_person_writes_it() {
     let policy = policy(Settings::default());
-    let find = |line| Find { line, text: format!("the image `https://x/{line}`") };
+    let find = |line| Finding { line, text: format!("the image `https://x/{line}`") };
     let finds = |number| Effect {
         active: (1..=number).map(find).collect(),
         ..effect(Action::Write, "a.md")
@@ -382,7 +382,7 @@ fn active_content_needs_approval_unless_a_person_writes_it() {
         let reasons = policy.judge(&test_call.call(), std::slice::from_ref(&with)).expect("passes");
         assert_eq!(reasons.len(), if scope.is_person() { 0 } else { 2 }, "{scope:?}");
         assert!(reasons.iter().all(|reason| !reason.lasting));
-        let second = "it puts into `a.md`, line 2, what loads or runs by itself: the image \
+        let second = "it adds content that loads or runs automatically to `a.md`, line 2: the image \
                       `https://x/2`";
         assert!(reasons.last().is_none_or(|reason| reason.text == second), "{reasons:?}");
         // A person could not review so many.
@@ -519,7 +519,7 @@ fn a_rule_changes_only_what_it_was_enabled_for() {
     let off = vec![Switch::Permission, Switch::Paths, Switch::BlastRadius];
     let policy = policy(Settings { off, ..Settings::default() });
     let agreement =
-        |trash| Agreement { folders: vec![path("Inbox"), path("Out/deep")], trash, left: 2 };
+        |trash| RuleApproval { folders: vec![path("Inbox"), path("Out/deep")], trash, left: 2 };
     let rule = |agreement| TestCall {
         tool: "apply_plan",
         agreement,

@@ -8,8 +8,8 @@
 //!
 //! In reading order: [`envelope`] (the form of all messages), [`error`], the resources
 //! ([`initialize`], [`tools`], [`cancel`], [`status`], [`settings`], [`events`], [`maintenance`],
-//! [`permission`], [`policy`], [`session`], [`acp`], [`conversations`], [`diff`], [`complete`], [`resolve_link`], [`models`],
-//! [`prompts`], [`proposals`], [`host`], [`page`], [`ping`], [`names`], [`organize`], [`workflows`]; [`http`]), [`strict`] (a strict JSON parser),
+//! [`permission`], [`policy`], [`session`], [`acp`], [`conversations`], [`timeline`], [`as_of`], [`diff`], [`complete`], [`resolve_link`], [`models`],
+//! [`prompts`], [`attachments`], [`inbox`], [`proposals`], [`host`], [`page`], [`ping`], [`names`], [`organize`], [`workflows`]; [`http`]), [`strict`] (a strict JSON parser),
 //! [`version`], `typescript`.
 
 pub mod acp;

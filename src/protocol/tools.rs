@@ -130,9 +130,10 @@ impl ToolsCallWritten {
         write_text(&self.text, json);
         json.extend_from_slice(br#"}],"structuredContent":"#);
         json.extend_from_slice(self.facts.as_bytes());
-        json.extend_from_slice(match self.is_error {
-            true => br#","isError":true}"#,
-            false => br#","isError":false}"#,
+        json.extend_from_slice(if self.is_error {
+            br#","isError":true}"#
+        } else {
+            br#","isError":false}"#
         });
     }
 }

@@ -107,7 +107,11 @@ pub fn generate() -> String {
             super::client_notifications(),
         ),
         ("ServerRequests", "What the daemon asks of a client.", super::server_requests()),
-        ("ServerNotifications", "What the daemon sends by itself.", super::server_notifications()),
+        (
+            "ServerNotifications",
+            "What the daemon sends without a request.",
+            super::server_notifications(),
+        ),
     ];
     let mut shared = Types::default();
     shared.visit::<RequestId>();

@@ -133,7 +133,7 @@ impl Calls {
             applies_proposal: false,
             turn: ours.turn.map(turn),
             conversation: ours.conversation.as_deref().map(one_line_name),
-            room: None,
+            max_chars: None,
             rules: Vec::new(),
             mode: None,
         }
@@ -168,7 +168,7 @@ impl Calls {
     /// Starts work that writes its result; the answer follows later.
     pub fn begin(&self, id: &RequestId, client: Client, work: Work, write: Write) -> Result<()> {
         let task = self.admit(id, work)?;
-        let context = self.context(client, task.cancelled().clone());
+        let context = self.context(client, task.cancel_token().clone());
         let (answer_to, afterwards) = (id.clone(), context.afterwards.clone());
         let job = move |_: &Cancel| {
             envelope::answer_of(&answer_to, 128, |json| write(&context, json))
@@ -187,7 +187,7 @@ impl Calls {
         begin: impl FnOnce(&Context) -> Later<Vec<u8>>,
     ) -> Result<()> {
         let task = self.admit(id, Work::Read)?;
-        let context = self.context(client, task.cancelled().clone());
+        let context = self.context(client, task.cancel_token().clone());
         let work = begin(&context);
         let done = self.shared.backend.runner.wait(&task, work);
         let answer_to = id.clone();

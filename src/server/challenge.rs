@@ -33,7 +33,7 @@ use crate::protocol::http::ChallengeAnswer;
 const LIFE: Duration = Duration::from_secs(10);
 
 /// The most used tickets remembered, so that each admits once.
-const MOST_USED: usize = 8192;
+const MAX_USED: usize = 8192;
 
 /// The lengths that a client's nonce may have, in bytes.
 const NONCE: std::ops::RangeInclusive<usize> = 16..=128;
@@ -93,10 +93,10 @@ impl Challenges {
         let (at, now) = (Duration::from_millis(at), now.saturating_duration_since(self.created));
         let is_fresh = |at: Duration| now.saturating_sub(at) <= self.life;
         let mut used = lock(&self.used);
-        if used.len() >= MOST_USED {
+        if used.len() >= MAX_USED {
             used.retain(|_, at| is_fresh(*at));
         }
-        is_fresh(at) && used.len() < MOST_USED && used.insert(random, at).is_none()
+        is_fresh(at) && used.len() < MAX_USED && used.insert(random, at).is_none()
     }
 
     fn mark(&self, what: &str, purpose: &str) -> String {
@@ -236,7 +236,7 @@ mod tests {
     fn used_nonces_are_dropped_when_they_expire() {
         let start = Instant::now();
         let challenges = Challenges::new([7; 32], start);
-        for random in 0..MOST_USED as u128 {
+        for random in 0..MAX_USED as u128 {
             assert!(challenges.take(&challenges.nonce(random, start), start));
         }
         let last = challenges.nonce(u128::MAX, start);

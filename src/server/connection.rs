@@ -233,9 +233,10 @@ impl FrameReader<'_> {
             return tokio::task::yield_now().await;
         }
         let mut is_back = false;
-        poll_fn(|_| match std::mem::replace(&mut is_back, true) {
-            true => Poll::Ready(()),
-            false => {
+        poll_fn(|_| {
+            if std::mem::replace(&mut is_back, true) {
+                Poll::Ready(())
+            } else {
                 self.handing_over.store(true, Ordering::Relaxed);
                 Poll::Pending
             }

@@ -249,7 +249,7 @@ impl Entered {
                 connection: self.shared.next_connection.fetch_add(1, Ordering::Relaxed),
             },
             max_bytes: self.shared.settings.load().max_reply_bytes,
-            cancel: task.cancelled().clone(),
+            cancel: task.cancel_token().clone(),
             shared: Arc::clone(&self.shared),
             outbox: None,
             attached: Attached::default(),

@@ -90,11 +90,10 @@ pub(super) fn listen(entered: Entered, listen: Listen) -> Response {
 /// The folders of prompt notes, if the client subscribed to prompts.
 async fn prompt_folders(listen: &Listen, backend: &Backend) -> Vec<String> {
     let tools = Arc::clone(&backend.tools);
-    match listen.wants_prompts() {
-        true => {
-            tokio::task::spawn_blocking(move || tools.prompt_folders()).await.unwrap_or_default()
-        }
-        false => Vec::new(),
+    if listen.wants_prompts() {
+        tokio::task::spawn_blocking(move || tools.prompt_folders()).await.unwrap_or_default()
+    } else {
+        Vec::new()
     }
 }
 

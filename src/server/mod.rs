@@ -12,7 +12,7 @@
 //!
 //! In reading order: [`settings`], [`private`], [`token`], [`accept`], [`gate`], [`challenge`],
 //! [`connection`], [`session`], [`table`], [`calls`], [`approvals`], [`permission`], [`hosts`],
-//! [`events`], [`acp`], [`http`], [`mcp`] with `mcp_streams`, [`page`] with [`page_keys`]; [`outbox`], [`pace`],
+//! `event` and `session_event`, [`events`], [`acp`], `guest_entry`, [`http`], [`mcp`] with `mcp_streams`, `mcp_asks` and `mcp_guests`, `skew`, [`page`] with [`page_keys`]; [`outbox`], [`pace`],
 //! `reply`, `repoll`, [`meter`] and
 //! [`close`] are its parts.
 

@@ -36,7 +36,7 @@ const STYLE: &[u8] = include_bytes!("../../plugin-shim/dist/page/view.css");
 const JAVASCRIPT: &str = "text/javascript; charset=utf-8";
 
 /// The largest request body of an exchange, in bytes.
-const MOST: usize = 1024;
+const MAX_BODY: usize = 1024;
 
 pub fn routes() -> Router<Arc<SharedServer>> {
     let file = |kind: &'static str, bytes: &'static [u8]| {
@@ -106,7 +106,7 @@ async fn exchanged(shared: &SharedServer, request: Request) -> Result<ExchangeAn
     if !is_json(&parts.headers) {
         return Err(plain(StatusCode::UNSUPPORTED_MEDIA_TYPE));
     }
-    let body = read_body(&parts.headers, body, MOST).await?;
+    let body = read_body(&parts.headers, body, MAX_BODY).await?;
     let text = std::str::from_utf8(&body).unwrap_or_default();
     let read = strict::parse(text).and_then(serde_json::from_value);
     // The error does not quote the body, which may be a mistyped code.

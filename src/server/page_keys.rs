@@ -25,7 +25,7 @@ pub const CODE_SECONDS: u32 = 60;
 pub const PAGE_DAYS: u32 = 30;
 
 /// The most valid codes at a time; a new one replaces the oldest.
-const MOST_CODES: usize = 16;
+const MAX_CODES: usize = 16;
 
 /// The prefix of the name of a page's token.
 const PAGE: &str = "page-";
@@ -50,7 +50,7 @@ impl Pages {
         let code = Token::generate()?.reveal();
         let mut codes = lock(&self.0);
         codes.retain(|code| code.until > now);
-        if codes.len() >= MOST_CODES {
+        if codes.len() >= MAX_CODES {
             codes.remove(0);
         }
         let until = now + Duration::from_secs(CODE_SECONDS.into());
@@ -136,7 +136,7 @@ mod tests {
     #[test]
     fn the_number_of_codes_is_limited() {
         let (pages, start) = (Pages::default(), Instant::now());
-        let codes: Vec<String> = (0..=MOST_CODES).map(|_| pages.code(start).unwrap()).collect();
+        let codes: Vec<String> = (0..=MAX_CODES).map(|_| pages.code(start).unwrap()).collect();
         assert!(!pages.take(codes[0].as_bytes(), start));
         assert!(pages.take(codes[1].as_bytes(), start));
     }

@@ -13,7 +13,7 @@ use std::task::{Context, Poll, Wake, Waker};
 use futures_util::task::AtomicWaker;
 
 /// The most polls in a row, so that one connection does not starve others.
-const MOST: usize = 8;
+const MAX_POLLS: usize = 8;
 
 /// Not being polled: a wake-up is for the task.
 const IDLE: u8 = 0;
@@ -62,7 +62,7 @@ impl<F: Future> Future for Repoll<F> {
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<F::Output> {
         let Self { future, wakes, waker } = &mut *self;
         wakes.task.register(context.waker());
-        for _ in 0..MOST {
+        for _ in 0..MAX_POLLS {
             wakes.state.swap(POLLED, Ordering::AcqRel);
             if let Poll::Ready(done) = future.as_mut().poll(&mut Context::from_waker(waker)) {
                 return Poll::Ready(done);
@@ -112,11 +112,11 @@ mod tests {
         let task = Arc::<Task>::default();
         let waker = Waker::from(Arc::clone(&task));
         let mut context = Context::from_waker(&waker);
-        let mut future = Repoll::new(wakes_itself(MOST - 1));
+        let mut future = Repoll::new(wakes_itself(MAX_POLLS - 1));
         assert!(Pin::new(&mut future).poll(&mut context).is_ready());
         assert_eq!(task.0.load(Ordering::Relaxed), 0);
         // An endless sequence of wake-ups yields.
-        let mut future = Repoll::new(wakes_itself(MOST));
+        let mut future = Repoll::new(wakes_itself(MAX_POLLS));
         assert!(Pin::new(&mut future).poll(&mut context).is_pending());
         assert_eq!(task.0.load(Ordering::Relaxed), 1);
         assert!(Pin::new(&mut future).poll(&mut context).is_ready());

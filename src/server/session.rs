@@ -89,7 +89,7 @@ impl Session {
         }
     }
 
-    /// How long calls have occupied the connection's task since the last call.
+    /// Returns how long calls have occupied the connection's task, and resets it.
     pub fn take_busy(&mut self) -> Duration {
         std::mem::take(&mut self.busy)
     }
@@ -174,7 +174,7 @@ impl Session {
             return Err(ErrorObject::new(Kind::NotInitialized, "`initialize` must come first"));
         }
         if self.calls.holds(id) {
-            return Err(ErrorObject::new(Kind::DuplicateId, "this id is in flight already")
+            return Err(ErrorObject::new(Kind::DuplicateId, "this id is already in flight")
                 .detail(serde_json::json!({ "requestId": id })));
         }
         if method == InitializeParams::METHOD {

@@ -53,7 +53,7 @@ impl Servers {
                 return Err(ToolError::plain(ErrorCode::IoError, message));
             }
             let facts = json!({ "server": server, "bytes": text.len() });
-            let text = servers.0.answers.begin(&reader(context), text, context.room);
+            let text = servers.0.answers.begin(&reader(context), text, context.max_chars);
             Ok(Answer::new(text, Facts::from(facts)))
         };
         let whose = format!("[A tool of the server `{}`, not of the steward.]", foreign.server);
@@ -75,7 +75,7 @@ impl Servers {
             let (answer, from) = (number("answer"), number("from"));
             let from_byte = usize::try_from(from).unwrap_or(usize::MAX);
             let held = &servers.0.answers;
-            match held.read_on(&reader(context), answer, from_byte, context.room) {
+            match held.read_on(&reader(context), answer, from_byte, context.max_chars) {
                 Some(text) => Ok(Answer::new(text, Facts::from(json!({ "answer": answer })))),
                 None => Err(ToolError::not_found(
                     format!("answer {answer} is no longer stored"),

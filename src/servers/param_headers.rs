@@ -48,9 +48,10 @@ pub(super) fn headers(schema: &Value, arguments: &Value) -> Vec<(String, String)
 pub(super) fn encoded(text: &str) -> String {
     let is_plain = text.bytes().all(|byte| (0x20..=0x7e).contains(&byte));
     let is_marked = text.starts_with("=?base64?") && text.ends_with("?=");
-    match is_plain && text.trim() == text && !is_marked {
-        true => text.to_owned(),
-        false => format!("=?base64?{}?=", BASE64_STANDARD.encode(text)),
+    if is_plain && text.trim() == text && !is_marked {
+        text.to_owned()
+    } else {
+        format!("=?base64?{}?=", BASE64_STANDARD.encode(text))
     }
 }
 

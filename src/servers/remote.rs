@@ -157,9 +157,10 @@ impl Remote {
             // These two repeat the message unchanged.
             let repeats = matches!(attempt.status().as_u16(), 307 | 308);
             let is_near = attempt.url().origin() == origin;
-            match repeats && is_near && attempt.previous().len() <= MAX_REDIRECTS {
-                true => attempt.follow(),
-                false => attempt.stop(),
+            if repeats && is_near && attempt.previous().len() <= MAX_REDIRECTS {
+                attempt.follow()
+            } else {
+                attempt.stop()
             }
         });
         let client = http_client(is_encrypted, Duration::from_secs(START_SECONDS)).redirect(policy);
@@ -359,9 +360,10 @@ impl Remote {
         }
         let body = self.body(response).await?;
         self.handle(&body, Some(id));
-        match self.shared.awaits(id) {
-            true => Err(wrong("its body does not answer the request")),
-            false => Ok(()),
+        if self.shared.awaits(id) {
+            Err(wrong("its body does not answer the request"))
+        } else {
+            Ok(())
         }
     }
 

@@ -7,7 +7,7 @@ use reqwest::Url;
 use serde::{Deserialize, Deserializer, Serialize, de};
 
 use super::Reference;
-use crate::hooks::LEAST_MEMORY;
+use crate::hooks::MIN_MEMORY;
 use crate::llm::endpoint::Address;
 
 /// The longest time limit of a call, in seconds.
@@ -196,8 +196,8 @@ impl ServerEntry {
         if !(1..=MAX_SECONDS).contains(&self.timeout_seconds) {
             return Some(format!("`timeout_seconds` must be from 1 to {MAX_SECONDS}"));
         }
-        if self.memory_mb < LEAST_MEMORY {
-            return Some(format!("`memory_mb` must be at least {LEAST_MEMORY}"));
+        if self.memory_mb < MIN_MEMORY {
+            return Some(format!("`memory_mb` must be at least {MIN_MEMORY}"));
         }
         match &self.url {
             Some(url) => self.fault_at(url),

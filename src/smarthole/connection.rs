@@ -154,12 +154,11 @@ impl SmartHole {
             if std::mem::take(&mut is_first) || registered(&current) != self.status().name {
                 log_name(&current);
             }
-            let end = match current.enabled {
-                false => {
-                    self.set_status(&current, ConnectionState::Disabled, String::new());
-                    None
-                }
-                true => Some(self.connection(&current, &mut settings, &mut stopping).await),
+            let end = if current.enabled {
+                Some(self.connection(&current, &mut settings, &mut stopping).await)
+            } else {
+                self.set_status(&current, ConnectionState::Disabled, String::new());
+                None
             };
             let pause = match end {
                 None => None,
@@ -258,10 +257,7 @@ impl SmartHole {
                     continue;
                 }
                 () = &mut silence => {
-                    return lost(match is_registered {
-                        true => "SmartHole is silent; reconnecting".to_owned(),
-                        false => "SmartHole does not answer the registration".to_owned(),
-                    }, is_registered);
+                    return lost(if is_registered { "SmartHole is silent; reconnecting".to_owned() } else { "SmartHole does not answer the registration".to_owned() }, is_registered);
                 }
                 _ = settings.changed() => {
                     self.part(socket).await;
@@ -325,13 +321,12 @@ impl SmartHole {
     async fn receive(&self, socket: &mut Socket, message: ReceivedMessage) -> Result<(), String> {
         let (id, text) = (message.id.clone(), message.text.clone());
         let is_stopping = *self.0.stopping.borrow();
-        let stored = match is_stopping {
-            true => Err("the steward is shutting down".to_owned()),
-            false => {
-                let inbox = Arc::clone(&self.0.inbox);
-                let keep = tokio::task::spawn_blocking(move || inbox.store(&message));
-                keep.await.unwrap_or_else(|_| Err("the steward could not keep it".to_owned()))
-            }
+        let stored = if is_stopping {
+            Err("the steward is shutting down".to_owned())
+        } else {
+            let inbox = Arc::clone(&self.0.inbox);
+            let keep = tokio::task::spawn_blocking(move || inbox.store(&message));
+            keep.await.unwrap_or_else(|_| Err("the steward could not keep it".to_owned()))
         };
         match stored {
             Ok(()) => {

@@ -60,12 +60,13 @@ pub fn read(text: &str) -> Option<Incoming> {
         Some(text.chars().take(most).collect::<String>())
     };
     match frame.get("type")?.as_str()? {
-        "registration_response" => Some(match payload.get("success")?.as_bool()? {
-            true => Incoming::Registered,
-            false => Incoming::Refused {
+        "registration_response" => Some(if payload.get("success")?.as_bool()? {
+            Incoming::Registered
+        } else {
+            Incoming::Refused {
                 code: text(payload, "code", 100).unwrap_or_default(),
                 message: text(payload, "message", MAX_REASON).unwrap_or_default(),
-            },
+            }
         }),
         "message" => {
             let id = payload.get("id")?.as_str()?;

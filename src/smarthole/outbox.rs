@@ -15,7 +15,7 @@ const EVERY: Duration = Duration::from_secs(6);
 /// For this long no title is reused: twice SmartHole's time.
 const TITLES: Duration = Duration::from_secs(10);
 /// The queue's length. Beyond it the oldest is dropped that is not urgent and has no [`Sent`].
-const MOST: usize = 1_000;
+const MAX_QUEUED: usize = 1_000;
 
 /// Called once a notification was sent.
 pub type Sent = Box<dyn FnOnce() + Send>;
@@ -39,7 +39,7 @@ impl Outbox {
         let is_least = |(one, sent): &(Notification, Option<Sent>)| {
             one.priority == Priority::Normal && sent.is_none()
         };
-        if self.waiting.len() >= MOST
+        if self.waiting.len() >= MAX_QUEUED
             && let Some(at) = self.waiting.iter().position(is_least)
         {
             self.waiting.remove(at);
@@ -127,12 +127,12 @@ mod tests {
     fn questions_come_first_and_awaited_notifications_stay() {
         let mut outbox = Outbox::default();
         outbox.push(notification("a", Priority::Normal), Some(Box::new(|| ())));
-        for n in 0..MOST + 5 {
+        for n in 0..MAX_QUEUED + 5 {
             outbox.push(notification(&format!("b{n}"), Priority::Normal), None);
         }
         outbox.push(notification("c", Priority::High), None);
         outbox.push(notification("d", Priority::High), None);
-        assert_eq!(outbox.waiting.len(), MOST);
+        assert_eq!(outbox.waiting.len(), MAX_QUEUED);
         let titles: Vec<_> =
             (0..4).map(|n| outbox.take(Duration::from_secs(n)).unwrap().0.title).collect();
         assert_eq!(titles, ["c", "d", "a", "b8"]);

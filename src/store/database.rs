@@ -149,9 +149,10 @@ impl Database {
             prepared.warnings.push(format!("{BACKUP_FAILED}: {error}"));
         }
         *lock(&self.0.database) = Some(database);
-        match check_later {
-            true => *lock(&self.0.health.check) = Check::Due,
-            false => self.0.health.is_sound.store(true, Ordering::Relaxed),
+        if check_later {
+            *lock(&self.0.health.check) = Check::Due
+        } else {
+            self.0.health.is_sound.store(true, Ordering::Relaxed)
         }
         if let (false, Some(owner)) = (is_marked, &self.0.owner) {
             // A write, so it waits for the check.
@@ -178,11 +179,10 @@ impl Database {
         if let Err(error) = database.close() {
             return tracing::warn!(%error, "the journal's database was not closed");
         }
-        let written = match self.0.health.is_sound.load(Ordering::Relaxed) {
-            true => clean_shutdown::write_marker(&self.0.folder),
-            false => {
-                clean_shutdown::put_back(&self.0.folder, lock(&self.0.health.marker).as_deref())
-            }
+        let written = if self.0.health.is_sound.load(Ordering::Relaxed) {
+            clean_shutdown::write_marker(&self.0.folder)
+        } else {
+            clean_shutdown::put_back(&self.0.folder, lock(&self.0.health.marker).as_deref())
         };
         if let Err(error) = written {
             tracing::info!(%error, "the next start checks the journal's database first");

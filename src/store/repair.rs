@@ -43,9 +43,10 @@ pub(super) fn check_and_repair(
                     rename(&left, &with_suffix(&aside_path(&path), suffix))?;
                 }
             }
-            match is_missing(folder)? {
-                false => return Ok((prepared, None)),
-                true => "it is missing".to_owned(),
+            if is_missing(folder)? {
+                "it is missing".to_owned()
+            } else {
+                return Ok((prepared, None));
             }
         }
         Header::Damaged(reason) => reason,

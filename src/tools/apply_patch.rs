@@ -5,10 +5,11 @@ use std::collections::{HashMap, HashSet};
 use super::ReadUpdate;
 use super::prelude::*;
 use super::relinked::Relinked;
-use super::text_file::{self, count, fits};
+use super::text_file::{self, fits};
 use crate::edits::ReadOnly;
 use crate::journal::{Change, Outcome};
 use crate::note::code::ErrorCode;
+use crate::note::counted::counted;
 use crate::note::diff;
 use crate::note::patch::{self, Action, FilePatch, PatchError};
 use crate::note::path::VaultPath;
@@ -112,7 +113,7 @@ impl Tool for ApplyPatch {
         }
         let title = match &files[..] {
             [one] => format!("patch `{}`", one.path),
-            several => format!("patch {}", count(several.len(), "file")),
+            several => format!("patch {}", counted(several.len(), "file")),
         };
         let (applied, links) =
             context.editor().apply_with_links(title, changes, ReadOnly::Refuse)?;
@@ -138,7 +139,7 @@ impl Tool for ApplyPatch {
             lines.push(file.diff.trim_end().to_owned());
         }
         if left_out > 0 {
-            let left = count(left_out, "diff");
+            let left = counted(left_out, "diff");
             lines.push(format!(
                 "[{left} left out; list_changes with change_set: {change_set} and diff shows them]"
             ));
@@ -170,7 +171,7 @@ fn line(file: &FileResult) -> String {
         .map(|(at, place)| {
             let way = if place.drift < 0 { "above" } else { "below" };
             let lines =
-                count(usize::try_from(place.drift.unsigned_abs()).unwrap_or(usize::MAX), "line");
+                counted(usize::try_from(place.drift.unsigned_abs()).unwrap_or(usize::MAX), "line");
             format!(
                 "; hunk {} went to line {}, {lines} {way} where its header says",
                 at + 1,
@@ -178,7 +179,7 @@ fn line(file: &FileResult) -> String {
             )
         })
         .collect();
-    let hunks = count(file.hunks, "hunk");
+    let hunks = counted(file.hunks, "hunk");
     format!("{} `{}` ({hunks}{})", file.action, file.path, drifted.concat())
 }
 

@@ -6,9 +6,9 @@ use super::jobs::{self, Applied, JobRequest, check_items, preview};
 use super::plans::{self, StoredPlan, sentence};
 use super::prelude::*;
 use super::stored_job::Job;
-use super::text_file::count;
 use super::{ReadUpdate, enabled, rules_input};
 use crate::note::code::ErrorCode;
+use crate::note::counted::counted;
 use crate::note::path::VaultPath;
 use crate::organize::applying::Stale;
 use crate::organize::job::{JobState, with_dependencies};
@@ -318,7 +318,7 @@ fn answer(
         format!("`{path}` was edited since it was planned; the rules say the same of it")
     }));
     if applied.relinked > 0 {
-        lines.push(format!("links follow in {}", count(applied.relinked, "file")));
+        lines.push(format!("links follow in {}", counted(applied.relinked, "file")));
     }
     lines.extend(
         applied.skipped.iter().map(|one| format!("left out: `{}`: {}", one.path, one.reason)),

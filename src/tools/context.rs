@@ -13,7 +13,7 @@ use super::organize_events::Listeners;
 use super::running_jobs::RunningJobs;
 use crate::edits::{Editor, Gate};
 use crate::index::names::NameContext;
-use crate::index::properties::Moment;
+use crate::index::properties::VaultSnapshot;
 use crate::index::{Index, search};
 use crate::journal::{Journal, Origin};
 use crate::note::code::ErrorCode;
@@ -42,7 +42,7 @@ pub struct Context {
     pub index: Index,
     pub settings: Settings,
     /// The most characters of text for the caller.
-    pub room: usize,
+    pub max_chars: usize,
     /// Set when the caller cancels.
     pub cancel: Cancel,
     pub origin: Origin,
@@ -62,9 +62,9 @@ pub struct Context {
 
 impl Context {
     /// A snapshot of the vault in the caller's view, with times in UTC.
-    pub(super) fn moment(&self) -> Result<Moment<'_>, ToolError> {
-        let moment = self.index.properties.moment(&self.vault, &self.index.links, &self.cancel);
-        moment.map_err(|_| ToolError::cancelled())
+    pub(super) fn snapshot(&self) -> Result<VaultSnapshot<'_>, ToolError> {
+        let snapshot = self.index.properties.snapshot(&self.vault, &self.index.links, &self.cancel);
+        snapshot.map_err(|_| ToolError::cancelled())
     }
 
     pub(super) fn check_cancelled(&self) -> Result<(), ToolError> {

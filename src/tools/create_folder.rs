@@ -61,9 +61,10 @@ impl Tool for CreateFolder {
             Err(error) => return Err(error.into()),
         };
         let created = change_set.is_some();
-        let text = match created {
-            true => format!("created the folder `{path}`"),
-            false => format!("the folder `{path}` is there already"),
+        let text = if created {
+            format!("created the folder `{path}`")
+        } else {
+            format!("the folder `{path}` already exists")
         };
         Ok(Answer::new(text, Output { path: path.as_str().to_owned(), created, change_set }))
     }

@@ -126,8 +126,8 @@ pub(super) fn day_asked(
     let now = context.clock.now();
     let unknown = || {
         ToolError::invalid(
-            format!("`{requested}` is not a date that I understand"),
-            "say a date such as `2026-11-21`, `November 14th` or `last friday`, or `today`, `tomorrow`, \
+            format!("`{requested}` is not a date"),
+            "give a date such as `2026-11-21`, `November 14th` or `last friday`, or `today`, `tomorrow`, \
              `yesterday`",
         )
     };
@@ -147,7 +147,7 @@ pub(super) fn day_asked(
                 _ if away(nearest) <= SURELY_MEANT => nearest,
                 _ => {
                     let message = format!("`{requested}` could be {past} or {coming}");
-                    return Err(ToolError::invalid(message, "say the year too"));
+                    return Err(ToolError::invalid(message, "give the year too"));
                 }
             }
         }
@@ -252,9 +252,10 @@ fn write(
 /// The bytes with lines at their end. The last line ends as it did; in an empty note, with a
 /// newline.
 fn appended(path: &VaultPath, bytes: &[u8], lines: &str) -> Result<Vec<u8>, ToolError> {
-    let content = match lines.ends_with('\n') || !bytes.is_empty() {
-        true => lines.to_owned(),
-        false => format!("{lines}\n"),
+    let content = if lines.ends_with('\n') || !bytes.is_empty() {
+        lines.to_owned()
+    } else {
+        format!("{lines}\n")
     };
     let edited = apply_edit(bytes, &Edit::InsertAfter { line: -1, content });
     let edited = edited.map_err(|error| ToolError {
@@ -294,9 +295,10 @@ impl Day {
             Ok(found) => found.path,
             Err(error) => {
                 // It may be the name of a note hidden from the caller.
-                self.remarks.push(match context.vault.view().is_all() {
-                    true => format!("made without the template `{requested}`: {error}"),
-                    false => "made without the template, which is not found".to_owned(),
+                self.remarks.push(if context.vault.view().is_all() {
+                    format!("made without the template `{requested}`: {error}")
+                } else {
+                    "made without the template, which is not found".to_owned()
                 });
                 return Ok(Vec::new());
             }

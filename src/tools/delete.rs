@@ -1,12 +1,12 @@
 //! `delete`
 
 use super::prelude::*;
-use super::text_file::count;
 use super::{ReadUpdate, graph};
 use crate::edits;
 use crate::index::links::rewrite;
 use crate::journal::{Action, Change, ChangeSetId, ListedChange, Outcome};
 use crate::note::code::ErrorCode;
+use crate::note::counted::counted;
 use crate::note::path::VaultPath;
 use crate::vault::{Kind, Precondition, Trashed};
 
@@ -97,17 +97,16 @@ impl Tool for Delete {
             }
             Trashed::Kept { place } => {
                 let place = place.display();
-                let whereto = match past_trash {
-                    true => {
-                        format!("`{place}`, until `steward trash empty` removes it permanently")
-                    }
-                    false => format!("`{place}`, since the vault keeps no trash"),
+                let whereto = if past_trash {
+                    format!("`{place}`, until `steward trash empty` removes it permanently")
+                } else {
+                    format!("`{place}`, since the vault keeps no trash")
                 };
                 ("kept", Some(place.to_string()), whereto)
             }
         };
         let what = match kind {
-            Kind::Folder => format!("folder `{}` with {}", found.path, count(files, "file")),
+            Kind::Folder => format!("folder `{}` with {}", found.path, counted(files, "file")),
             other => format!("{} `{}`", other.word(), found.path),
         };
         let data = Output {
@@ -124,8 +123,8 @@ impl Tool for Delete {
             0 => String::new(),
             links => format!(
                 "\n{} in {} led there and now do not; list_links finds what leads nowhere",
-                count(links, "link"),
-                count(lost.files, "file")
+                counted(links, "link"),
+                counted(lost.files, "file")
             ),
         };
         let back = way_back(context, applied.change_set, &found.path);

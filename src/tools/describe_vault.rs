@@ -5,10 +5,11 @@ use std::collections::HashSet;
 use super::naming_conventions::Convention;
 use super::paging;
 use super::prelude::*;
-use super::text_file::{count, shown};
+use super::text_file::shown;
 use crate::bases::compare::Compare;
 use crate::bases::date::Times;
 use crate::bases::source::Source as _;
+use crate::note::counted::counted;
 use crate::note::path::VaultPath;
 use crate::organize::profile::{self, Counts, Folder, Profile};
 use crate::vault::{Kind, Want};
@@ -149,7 +150,7 @@ impl Tool for DescribeVault {
         let zone = context.clock.zone();
         let times = Times::new(&*zone);
         let vault = &context.vault;
-        let moment = context.moment()?.in_zone(&times);
+        let snapshot = context.snapshot()?.in_zone(&times);
         let folders: Vec<VaultPath> = {
             let catalogue = vault.catalogue();
             let folders = catalogue.within(&place).filter(|entry| entry.kind == Kind::Folder);
@@ -158,14 +159,14 @@ impl Tool for DescribeVault {
                 .filter(|path| vault.view().shows(path))
                 .collect()
         };
-        let compare = Compare { source: &moment, times: &times };
-        let profile = profile::describe(&moment, &place, &folders, &compare);
-        if moment.is_cancelled() || context.cancel.is_cancelled() {
+        let compare = Compare { source: &snapshot, times: &times };
+        let profile = profile::describe(&snapshot, &place, &folders, &compare);
+        if snapshot.is_cancelled() || context.cancel.is_cancelled() {
             return Err(ToolError::cancelled());
         }
         let day =
             |millis: Option<i64>| millis.map(|millis| times.local(millis).date_naive().to_string());
-        let unknown = moment.gaps().map_or(0, |gaps| gaps.count);
+        let unknown = snapshot.gaps().map_or(0, |gaps| gaps.count);
         Ok(answer(&profile, &place, &self.depth, self.bytes, unknown, &day))
     }
 }
@@ -208,7 +209,7 @@ fn answer(
         text.push_str(line);
     }
     if omitted_folders > 0 {
-        let more = count(omitted_folders, "folder");
+        let more = counted(omitted_folders, "folder");
         text.push_str(&format!("\n[{more} more; name one as `path`, or raise `bytes` or `depth`]"));
     }
     cut_to_bytes(&mut text, bytes);
@@ -293,15 +294,16 @@ fn head(
     day: &dyn Fn(Option<i64>) -> Option<String>,
 ) -> String {
     let total = profile.total;
-    let what = match place.is_root() {
-        true => "the vault".to_owned(),
-        false => format!("`{}`", shown(place.as_str())),
+    let what = if place.is_root() {
+        "the vault".to_owned()
+    } else {
+        format!("`{}`", shown(place.as_str()))
     };
     let folders = profile.folders.iter().map(|folder| 1 + folder.alike.len()).sum::<usize>() - 1;
     let mut lines = vec![format!(
         "{what}: {}, in {}{}",
         files(&total),
-        count(folders, "folder"),
+        counted(folders, "folder"),
         change_period(&total, day)
     )];
     let names: Vec<String> = profile
@@ -337,7 +339,7 @@ fn head(
                 "  {}: {}, {}",
                 shown(&property.name),
                 types.join(" or "),
-                count(property.notes, "note")
+                counted(property.notes, "note")
             );
             if let Some((least, most)) = &property.range {
                 line.push_str(&format!(", {least} to {most}"));
@@ -366,9 +368,11 @@ fn head(
 
 fn files(counts: &Counts) -> String {
     match (counts.notes, counts.others) {
-        (notes, 0) => count(notes, "note"),
-        (0, others) => count(others, "file"),
-        (notes, others) => format!("{} and {}", count(notes, "note"), count(others, "other file")),
+        (notes, 0) => counted(notes, "note"),
+        (0, others) => counted(others, "file"),
+        (notes, others) => {
+            format!("{} and {}", counted(notes, "note"), counted(others, "other file"))
+        }
     }
 }
 
@@ -392,9 +396,10 @@ fn rest(all: usize, most: usize) -> String {
 
 fn line(folder: &Folder, place: &VaultPath, day: &dyn Fn(Option<i64>) -> Option<String>) -> String {
     let indent = "  ".repeat(folder.depth);
-    let name = match folder.path == *place {
-        true => "in it directly".to_owned(),
-        false => format!("{}/", shown(folder.path.name())),
+    let name = if folder.path == *place {
+        "in it directly".to_owned()
+    } else {
+        format!("{}/", shown(folder.path.name()))
     };
     let counts = if folder.path == *place { &folder.own } else { &folder.all };
     let mut line = format!("{indent}{name}");

@@ -78,12 +78,12 @@ fn free_name_near(context: &Context, path: &VaultPath) -> Option<VaultPath> {
         Some(extension) => path.as_str().split_at(path.as_str().len() - extension.len() - 1),
         None => (path.as_str(), ""),
     };
-    (2..MOST_NUMBERS)
+    (2..MAX_NUMBERS)
         .filter_map(|number| VaultPath::from_disk(&format!("{stem} {number}{extension}")))
         .find(|path| context.vault.resolve(path.as_str(), Want::Entry).is_err())
 }
 
-const MOST_NUMBERS: u32 = 20;
+const MAX_NUMBERS: u32 = 20;
 
 /// The allowed extension of a renamed note.
 const OTHER_TEXTS: [&str; 21] = [
@@ -96,11 +96,11 @@ const OTHER_TEXTS: [&str; 21] = [
 fn type_for<'a>(source: &'a VaultPath, new: &VaultPath) -> Option<&'a str> {
     let extension = source.extension()?;
     let is_same = new.extension().is_some_and(|new| new.eq_ignore_ascii_case(extension));
-    let names_one = match source.is_note() {
-        true => new
-            .extension()
-            .is_some_and(|new| OTHER_TEXTS.iter().any(|other| new.eq_ignore_ascii_case(other))),
-        false => new.has_type(),
+    let names_one = if source.is_note() {
+        new.extension()
+            .is_some_and(|new| OTHER_TEXTS.iter().any(|other| new.eq_ignore_ascii_case(other)))
+    } else {
+        new.has_type()
     };
     (!names_one && !is_same).then_some(extension)
 }

@@ -5,7 +5,8 @@ use std::collections::HashMap;
 use super::list_files::parse_glob;
 use super::paging;
 use super::prelude::*;
-use super::text_file::{count, shown};
+use super::text_file::shown;
+use crate::note::counted::counted;
 use crate::note::fold::fold_key;
 use crate::note::glob::Glob;
 use crate::note::path::{PathRef, VaultPath};
@@ -202,7 +203,7 @@ fn text(folder: &VaultPath, entries: &[Node], at_top: usize, omitted: usize) -> 
     } else if omitted > 0 {
         lines.push(format!(
             "[{} not shown; raise max_depth or max_entries]",
-            count(omitted, "entry")
+            counted(omitted, "entry")
         ));
     }
     lines.join("\n")

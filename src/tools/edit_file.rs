@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use super::prelude::*;
-use super::text_file::{self, TextFile, count, fits};
+use super::text_file::{self, TextFile, fits};
 use super::{Basis, ReadUpdate, long_line};
 use crate::journal::Change;
+use crate::note::counted::counted;
 use crate::note::diff;
 use crate::note::edit::{Edit, EditError, apply_edit};
 use crate::vault::Precondition;
@@ -122,15 +123,14 @@ impl Tool for EditFile {
         let what = match edited.replacements {
             0 => format!(
                 "{} added, {} removed",
-                count(lines_added, "line"),
-                count(lines_removed, "line")
+                counted(lines_added, "line"),
+                counted(lines_removed, "line")
             ),
-            number => count(number, "replacement"),
+            number => counted(number, "replacement"),
         };
-        let links =
-            if saved.in_place { "; the file has other names, which show it too" } else { "" };
+        let note = if saved.in_place { "; its hard links show the change too" } else { "" };
         let text =
-            format!("edited `{path}`: {what}{links}, revision {}\n{}", data.revision, data.diff);
+            format!("edited `{path}`: {what}{note}, revision {}\n{}", data.revision, data.diff);
         Ok(Answer::new(text, data))
     }
 

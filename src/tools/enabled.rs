@@ -26,7 +26,7 @@ use crate::store::enabled_rules::EnabledRule;
 use crate::vault::Want;
 
 /// The most change sets of a note that are searched for changes by rules.
-const MOST_SETS: usize = 100;
+const MAX_SETS: usize = 100;
 
 /// The state of an enabled rule.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -130,15 +130,14 @@ fn status(row: EnabledRule, file: &Result<(GivenRules, Vec<Rule>), String>) -> E
 /// The current text of a rule file.
 fn read_rule_file(context: &Context, source: &str) -> Result<GivenRules, String> {
     let is_note = Path::new(source).extension().is_some_and(|it| it.eq_ignore_ascii_case("md"));
-    let text = match Path::new(source).is_absolute() {
-        true => read_outside(Path::new(source))?,
-        false => {
-            let path = VaultPath::from_disk(source);
-            let path = path.ok_or_else(|| format!("`{source}` is not a path of the vault"))?;
-            let content = context.vault.read(&path).map_err(|error| error.to_string())?;
-            let text = Text::decode(&content.bytes, path.name());
-            text.map_err(|fault| format!("`{path}` is {fault}"))?.body().to_owned()
-        }
+    let text = if Path::new(source).is_absolute() {
+        read_outside(Path::new(source))?
+    } else {
+        let path = VaultPath::from_disk(source);
+        let path = path.ok_or_else(|| format!("`{source}` is not a path of the vault"))?;
+        let content = context.vault.read(&path).map_err(|error| error.to_string())?;
+        let text = Text::decode(&content.bytes, path.name());
+        text.map_err(|fault| format!("`{path}` is {fault}"))?.body().to_owned()
     };
     Ok(GivenRules { source: source.to_owned(), text, is_note, only: Vec::new() })
 }
@@ -472,9 +471,10 @@ pub fn explain(context: &Context, asked: &str) -> Result<NoteHistory, ToolError>
     }
     let enabled = all(context)?;
     let rules: Vec<Rule> = enabled.iter().filter_map(|one| Some(one.runs()?.0.clone())).collect();
-    let now = match is_there && !rules.is_empty() {
-        true => plans::with_snapshot(context, &rules, |world| planner::why(world, &rules, &path))?,
-        false => None,
+    let now = if is_there && !rules.is_empty() {
+        plans::with_snapshot(context, &rules, |world| planner::why(world, &rules, &path))?
+    } else {
+        None
     };
     Ok(NoteHistory { path: path.as_str().to_owned(), done, now: now.unwrap_or_default() })
 }
@@ -482,7 +482,7 @@ pub fn explain(context: &Context, asked: &str) -> Result<NoteHistory, ToolError>
 fn done(context: &Context, path: &VaultPath) -> Result<Vec<JobChanges>, ToolError> {
     let store = context.journal.store();
     let seen = context.vault.view().clone();
-    let query = Query { path: Some(path.clone()), seen, limit: MOST_SETS, ..Query::default() };
+    let query = Query { path: Some(path.clone()), seen, limit: MAX_SETS, ..Query::default() };
     let mut name = path.clone();
     let mut found = Vec::new();
     for set in context.journal.history().change_sets(&query)? {

@@ -5,19 +5,20 @@ use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::Arc;
 
 use super::prelude::*;
-use super::text_file::{count, local, shown};
+use super::text_file::{local, shown};
 use super::{graph, paging};
 use crate::index::knowledge::words;
+use crate::note::counted::counted;
 use crate::note::path::VaultPath;
 use crate::note::text::Text;
 use crate::note::{chunks, frontmatter, markdown};
 use crate::vault::{Kind, Revision};
 
 /// Groups in one answer.
-const MOST: usize = 200;
+const MAX_GROUPS: usize = 200;
 
 /// Texts named of one group.
-const MOST_NAMED: usize = 50;
+const MAX_NAMED: usize = 50;
 
 /// Words of a shingle, and the fewest shingles of a text that is compared with others.
 const SHINGLE: usize = 5;
@@ -151,7 +152,7 @@ impl Tool for FindDuplicates {
     type Output = Output;
 
     fn run(self, context: &Context) -> Result<Answer<Output>, ToolError> {
-        let limit = paging::within(1..=MOST, "limit", self.limit)?;
+        let limit = paging::within(1..=MAX_GROUPS, "limit", self.limit)?;
         let skipped = paging::skipped(self.first_result);
         if !(0.5..=1.0).contains(&self.least) {
             let message = format!("`least` is {}", self.least);
@@ -268,10 +269,8 @@ impl<'c> Search<'c> {
                 self.groups[group].join(text, &unit.hash, 1.0);
                 continue;
             }
-            let bands = match unit.shingles.len() >= FEWEST {
-                true => bands(&unit.shingles),
-                false => Vec::new(),
-            };
+            let bands =
+                if unit.shingles.len() >= FEWEST { bands(&unit.shingles) } else { Vec::new() };
             if let Some((group, likeness)) = self.nearest(&bands, &unit.shingles) {
                 self.groups[group].join(text, &unit.hash, likeness);
                 self.same.insert(unit.hash, group);
@@ -334,7 +333,7 @@ impl Group {
         self.exact &= *hash == self.hash;
         self.likeness = self.likeness.min(likeness);
         self.total += 1;
-        if self.texts.len() < MOST_NAMED {
+        if self.texts.len() < MAX_NAMED {
             self.texts.push(text);
         }
     }
@@ -369,9 +368,10 @@ impl GroupData {
 fn text(data: &Output, skipped: usize, kind: ComparedTexts) -> String {
     let mut lines = Vec::new();
     for group in &data.groups {
-        lines.push(match group.exact {
-            true => format!("{} with the same text:", group.total),
-            false => format!("{} alike ({:.2}):", group.total, group.likeness),
+        lines.push(if group.exact {
+            format!("{} with the same text:", group.total)
+        } else {
+            format!("{} alike ({:.2}):", group.total, group.likeness)
         });
         for text in &group.texts {
             let path = shown(&text.path);
@@ -387,11 +387,11 @@ fn text(data: &Output, skipped: usize, kind: ComparedTexts) -> String {
         }
     }
     lines.push(match data.total {
-        0 => format!("no duplicates ({} compared)", count(data.notes, "note")),
+        0 => format!("no duplicates ({} compared)", counted(data.notes, "note")),
         total => paging::summary(skipped, data.groups.len(), total, "or raise least"),
     });
     if data.unread_notes > 0 {
-        let unread = count(data.unread_notes, "note");
+        let unread = counted(data.unread_notes, "note");
         lines.push(format!("[{unread} could not be read]"));
     }
     lines.join("\n")

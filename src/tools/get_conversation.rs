@@ -2,10 +2,11 @@
 
 use super::conversations::{ConversationItem, ConversationView};
 use super::prelude::*;
-use super::text_file::{count, local, local_short};
+use super::text_file::{local, local_short};
 use crate::conversation::title::is_hidden;
 use crate::conversation::{Conversation, ConversationId, ItemKind};
 use crate::note::code::ErrorCode;
+use crate::note::counted::counted;
 use crate::note::path::VaultPath;
 
 /// Conversations in one list.
@@ -165,9 +166,10 @@ fn show(view: &dyn ConversationView, number: u64, first: u64) -> Result<Answer<O
             break;
         }
         room = room.saturating_sub(length);
-        let used = match data.tools.is_empty() {
-            true => String::new(),
-            false => format!(" [used {}]", data.tools.join(", ")),
+        let used = if data.tools.is_empty() {
+            String::new()
+        } else {
+            format!(" [used {}]", data.tools.join(", "))
         };
         let when = local_short(one.time.saturating_mul(1_000_000));
         text.push(format!("[{}] {when} {}:{used} {}", data.item, data.kind, data.text));
@@ -191,7 +193,7 @@ fn is_shown(kind: ItemKind) -> bool {
 fn conversation_line(one: &Conversation) -> String {
     let when = local_short(one.last_active.saturating_mul(1_000_000));
     let title = one.title.as_deref().unwrap_or("not titled yet");
-    let items = count(usize::try_from(one.items).unwrap_or(usize::MAX), "item");
+    let items = counted(usize::try_from(one.items).unwrap_or(usize::MAX), "item");
     let mut line = format!("{}  {when}  {title} ({}, {items})", one.id, one.state().word());
     if let Some(waiting) = &one.waiting {
         line.push_str(&format!("\n    asked: {}", plain(&waiting.question)));

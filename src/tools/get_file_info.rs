@@ -1,7 +1,8 @@
 //! `get_file_info`
 
 use super::prelude::*;
-use super::text_file::{count, local, local_short, size};
+use super::text_file::{local, local_short, size};
+use crate::note::counted::counted;
 use crate::note::text::Text;
 use crate::vault::{FileContent, Kind, Meta, ResolvedEntry, TrashOption, Want, nonblocking};
 
@@ -234,13 +235,14 @@ fn text(info: &Output, meta: &Meta) -> String {
         lines.push("it is read-only".to_owned());
     }
     if let (Some(text_lines), Some(words)) = (info.lines, info.words) {
-        lines.push(format!("{}, {}", count(text_lines, "line"), count(words, "word")));
+        lines.push(format!("{}, {}", counted(text_lines, "line"), counted(words, "word")));
     }
     if let Some(children) = &info.children {
-        let (files, folders) = (count(children.files, "file"), count(children.folders, "folder"));
-        let below = count(children.total_files, "file");
+        let (files, folders) =
+            (counted(children.files, "file"), counted(children.folders, "folder"));
+        let below = counted(children.total_files, "file");
         let (notes, all) =
-            (count(children.total_notes, "note"), count(children.total_folders, "folder"));
+            (counted(children.total_notes, "note"), counted(children.total_folders, "folder"));
         lines.push(format!(
             "{files} and {folders} in it; with all below {below} ({notes}) and {all}"
         ));
@@ -250,7 +252,7 @@ fn text(info: &Output, meta: &Meta) -> String {
     }
     if info.other_names > 0 {
         let names = usize::try_from(info.other_names).unwrap_or(usize::MAX);
-        lines.push(format!("{} of the same file elsewhere", count(names, "other name")));
+        lines.push(format!("{} of the same file elsewhere", counted(names, "other name")));
     }
     if let Some(target) = &info.link_target {
         lines.push(format!("leads to {target}"));
@@ -259,7 +261,7 @@ fn text(info: &Output, meta: &Meta) -> String {
         lines.push(format!("a sync program's conflict copy of `{original}`"));
     }
     if let Some(copies @ 1..) = info.conflict_copies {
-        lines.push(format!("{} of sync programs", count(copies, "conflict copy")));
+        lines.push(format!("{} of sync programs", counted(copies, "conflict copy")));
     }
     lines.extend(info.trash.map(|trash| {
         let place = match trash {

@@ -6,8 +6,8 @@ use super::base_lines::bases;
 use super::graph;
 use super::paging;
 use super::prelude::*;
-use super::text_file::count;
 use crate::index::links::{Backlinks, ResolvedLink};
+use crate::note::counted::counted;
 use crate::note::path::VaultPath;
 use crate::note::text::Text;
 use crate::note::{base, markdown};
@@ -230,7 +230,7 @@ fn mentions(context: &Context, path: &VaultPath) -> Vec<Mention> {
 
 fn text(links: &Output, skipped: usize) -> String {
     let mut lines = vec![links.path.clone()];
-    lines.push(format!("{} in it", count(links.total_outgoing, "link")));
+    lines.push(format!("{} in it", counted(links.total_outgoing, "link")));
     for link in &links.outgoing {
         let leads = match (&link.target, link.others.len()) {
             (None, _) => "nothing: there is no such file".to_owned(),
@@ -248,10 +248,10 @@ fn text(links: &Output, skipped: usize) -> String {
     lines.extend(more(skipped, links.outgoing.len(), links.total_outgoing));
     lines.push(match links.total_backlinks {
         0 => "no file links to it".to_owned(),
-        files => format!("linked from {}", count(files, "file")),
+        files => format!("linked from {}", counted(files, "file")),
     });
     for source in &links.backlinks {
-        lines.push(format!("  {} ({})", source.path, count(source.links, "link")));
+        lines.push(format!("  {} ({})", source.path, counted(source.links, "link")));
         let node = if source.path.to_lowercase().ends_with(".canvas") { "node " } else { "" };
         for line in &source.lines {
             lines.push(format!("    {node}{}: {}", line.line, line.text));

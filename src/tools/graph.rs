@@ -1,8 +1,8 @@
 //! Shared by tools on links.
 
-use super::text_file::count;
 use super::{Context, ToolError};
 use crate::index::links::{Form, StoredLink, VisibleLinks};
+use crate::note::counted::counted;
 use crate::note::path::VaultPath;
 use crate::vault::Want;
 
@@ -46,11 +46,11 @@ pub(super) fn unknown(links: &VisibleLinks<'_>) -> (usize, Option<String>) {
     let note = match (links.unread(), gaps.first()) {
         (0, None) => None,
         (0, Some((path, _))) => {
-            let files = count(gaps.len(), "file");
+            let files = counted(gaps.len(), "file");
             Some(format!("[not all links of {files} are known; the first is `{path}`]"))
         }
         (unread, _) => {
-            let unread = count(unread, "file");
+            let unread = counted(unread, "file");
             Some(format!("[incomplete: {unread} are still to be read; ask again in a while]"))
         }
     };

@@ -4,8 +4,9 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::Context;
-use super::text_file::{count, local_short};
+use super::text_file::local_short;
 use crate::journal::{Action, ListedChange, ListedSet, SetKind, TrashItem};
+use crate::note::counted::counted;
 use crate::note::path::VaultPath;
 use crate::policy::Permission;
 
@@ -119,7 +120,7 @@ pub(super) fn headline(set: &ListedSet) -> String {
 pub(super) fn rest(set: &ListedSet, skipped: usize) -> Option<(String, usize)> {
     let shown = skipped + MAX_CHANGES;
     let rest = set.changes.len().checked_sub(shown).filter(|rest| *rest > 0)?;
-    Some((format!("{} more", count(rest, "change")), shown + 1))
+    Some((format!("{} more", counted(rest, "change")), shown + 1))
 }
 
 /// A line for each change, `17.2  moved a.md to b.md`. A change that had to make folders first has several lines under
@@ -128,9 +129,10 @@ pub(super) fn lines<'c>(changes: impl IntoIterator<Item = &'c ListedChange>) -> 
     let mut last = None;
     let line = |change: &ListedChange| {
         let number = change.id.to_string();
-        match last.replace(change.id) == Some(change.id) {
-            true => format!("{:width$}  {}", "", action_text(change), width = number.len()),
-            false => format!("{number}  {}", action_text(change)),
+        if last.replace(change.id) == Some(change.id) {
+            format!("{:width$}  {}", "", action_text(change), width = number.len())
+        } else {
+            format!("{number}  {}", action_text(change))
         }
     };
     changes.into_iter().map(line).collect()

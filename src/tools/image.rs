@@ -67,9 +67,10 @@ pub(super) fn described(
     original: (u32, u32),
 ) -> String {
     let (name, (width, height)) = (format.name(), original);
-    let scaled = match shown == original {
-        true => String::new(),
-        false => format!(", scaled to {} × {}", shown.0, shown.1),
+    let scaled = if shown == original {
+        String::new()
+    } else {
+        format!(", scaled to {} × {}", shown.0, shown.1)
     };
     format!(
         "{path}\n{name} image, {width} × {height} pixels, {}{scaled}\n[the image follows for a model that sees; \

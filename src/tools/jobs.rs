@@ -7,11 +7,11 @@ use serde_json::json;
 use super::plans::sentence;
 use super::running_jobs::{JobProgress, RunningJob};
 use super::stored_job::{Job, json, turn};
-use super::text_file::count;
 use super::{Context, ToolError};
 use crate::edits::{Editor, EditsError, ReadOnly, Whole};
 use crate::journal::{Change, JournalError, Origin, Outcome, Phase, Progress};
 use crate::note::code::ErrorCode;
+use crate::note::counted::counted;
 use crate::organize::applying::{self, Stale};
 use crate::organize::job::{self, JobState};
 use crate::organize::plan::{Item, Plan};
@@ -92,7 +92,7 @@ fn stale_plan(stale: &[Stale]) -> ToolError {
         .map(|one| json!({ "item": one.item, "path": one.path, "reason": one.reason }))
         .collect();
     let fit = if stale.len() == 1 { "fits" } else { "fit" };
-    let message = format!("{} no longer {fit} the vault: {lines}", count(stale.len(), "item"));
+    let message = format!("{} no longer {fit} the vault: {lines}", counted(stale.len(), "item"));
     let hint =
         "nothing was changed; make the plan again, or leave these items out with `skip_stale`";
     ToolError {

@@ -5,9 +5,10 @@ use std::collections::HashSet;
 use super::graph;
 use super::mentions::{self, Direction, Mention};
 use super::prelude::*;
-use super::text_file::{TextFile, count, fits, shown};
+use super::text_file::{TextFile, fits, shown};
 use crate::journal::Change;
 use crate::note::code::ErrorCode;
+use crate::note::counted::counted;
 use crate::note::path::VaultPath;
 use crate::vault::Precondition;
 
@@ -160,7 +161,7 @@ fn text(data: &Output) -> String {
         return "nothing to link: no unlinked mentions".to_owned();
     }
     let what = if data.dry_run { "would make" } else { "made" };
-    let (links, notes) = (count(data.links, "link"), count(data.notes, "note"));
+    let (links, notes) = (counted(data.links, "link"), counted(data.notes, "note"));
     let mut lines = vec![format!("{what} {links} in {notes}")];
     let line = |note: &Changed| format!("{}: {}", shown(&note.path), note.links.join(", "));
     lines.extend(data.changed.iter().map(line));

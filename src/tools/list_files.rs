@@ -2,7 +2,8 @@
 
 use super::paging;
 use super::prelude::*;
-use super::text_file::{count, local, shown, size};
+use super::text_file::{local, shown, size};
+use crate::note::counted::counted;
 use crate::note::glob::Glob;
 use crate::note::path::VaultPath;
 use crate::vault::{Entry, EntryQuery, Kind, Order, Want, nonblocking};
@@ -260,7 +261,7 @@ fn text(
 ) -> String {
     if total == 0 {
         let below = total_below.map_or(String::new(), |below| {
-            format!("; `**/{pattern}` would find {} below it", count(below, "match"))
+            format!("; `**/{pattern}` would find {} below it", counted(below, "match"))
         });
         return format!("nothing in `{folder}` fits `{pattern}`{below}");
     }

@@ -3,8 +3,8 @@
 use super::graph;
 use super::paging;
 use super::prelude::*;
-use super::text_file::count;
 use crate::index::links::{Scope, StoredLink};
+use crate::note::counted::counted;
 use crate::note::path::VaultPath;
 
 const MAX_RESULTS: usize = 1_000;
@@ -96,7 +96,7 @@ impl Tool for ListLinks {
         lines.push(match total {
             0 => {
                 let nothing = if links.unread() > 0 { "none found so far" } else { nothing };
-                format!("{nothing} ({} looked at)", count(links.count(), "file"))
+                format!("{nothing} ({} looked at)", counted(links.count(), "file"))
             }
             _ => {
                 let narrow = "raise max_results or narrow it with path";

@@ -3,7 +3,7 @@
 use super::graph;
 use super::paging;
 use super::prelude::*;
-use super::text_file::count;
+use crate::note::counted::counted;
 
 /// Tags in one answer.
 const MAX_TAGS: usize = 1_000;
@@ -66,8 +66,10 @@ impl Tool for ListTags {
             .map(|tag| Tag { name: tag.name, notes: tag.notes, uses: tag.uses })
             .collect();
         let (unknown_files, unknown) = graph::unknown(&links);
-        let mut lines: Vec<String> =
-            tags.iter().map(|tag| format!("#{}  {}", tag.name, count(tag.notes, "note"))).collect();
+        let mut lines: Vec<String> = tags
+            .iter()
+            .map(|tag| format!("#{}  {}", tag.name, counted(tag.notes, "note")))
+            .collect();
         lines.push(match total {
             0 => "no tags".to_owned(),
             _ => paging::summary(skipped, tags.len(), total, "or narrow it with path"),

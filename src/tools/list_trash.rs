@@ -4,8 +4,9 @@ use super::history;
 use super::list_files::parse_glob;
 use super::paging;
 use super::prelude::*;
-use super::text_file::{count, local, local_short, size};
+use super::text_file::{local, local_short, size};
 use crate::journal::TrashItem;
+use crate::note::counted::counted;
 use crate::note::fold::fold_key;
 use crate::note::glob::Glob;
 use crate::note::path::VaultPath;
@@ -86,7 +87,7 @@ impl Tool for ListTrash {
             0 => lines.push("the trash is empty".to_owned()),
             _ if total > skipped + items.len() => {
                 let shown = skipped + items.len();
-                let (rest, next) = (count(total - shown, "older thing"), shown + 1);
+                let (rest, next) = (counted(total - shown, "older thing"), shown + 1);
                 let how = format!("first_result: {next}, `limit` or `pattern` show them");
                 lines.push(format!("and {rest}; {how}"));
             }

@@ -11,7 +11,7 @@ use crate::index::knowledge::words;
 use crate::journal::{self, ListedSet};
 use crate::note::search_query;
 
-const MOST: usize = 30;
+const MAX_RESULTS: usize = 30;
 
 /// Results taken from each source before the lists are merged.
 const OF_EACH: usize = 30;
@@ -123,7 +123,7 @@ impl Tool for MemorySearch {
     type Output = Output;
 
     fn run(self, context: &Context) -> Result<Answer<Output>, ToolError> {
-        let limit = paging::within(1..=MOST, "limit", self.limit)?;
+        let limit = paging::within(1..=MAX_RESULTS, "limit", self.limit)?;
         if self.query.trim().is_empty() {
             return Err(ToolError::invalid("`query` is empty", "give a question or some words"));
         }
@@ -293,7 +293,7 @@ fn text(data: &Output) -> String {
         lines.push("nothing is found; try other words".to_owned());
     }
     if data.unread_notes > 0 {
-        let unread = super::text_file::count(data.unread_notes, "note");
+        let unread = crate::note::counted::counted(data.unread_notes, "note");
         lines.push(format!("[incomplete: {unread} are still to be read; ask again in a while]"));
     }
     lines.join("\n")

@@ -30,7 +30,7 @@ pub(super) enum Direction {
 }
 
 /// Places considered in one note.
-const MOST_IN_NOTE: usize = 200;
+const MAX_IN_NOTE: usize = 200;
 
 /// The longest name in characters.
 const LONGEST: usize = 120;
@@ -161,7 +161,7 @@ fn in_text(text: &str, links: &VisibleLinks<'_>, names: &Names) -> Vec<Mention> 
     let document = markdown::read(text);
     let mut lines = (0, 1);
     let mut found = Vec::new();
-    for (range, target) in candidates(text, &document, names).into_iter().take(MOST_IN_NOTE) {
+    for (range, target) in candidates(text, &document, names).into_iter().take(MAX_IN_NOTE) {
         let Some(link) = link(text, &document, &range, &links.linkpath_to(&target)) else {
             continue;
         };
@@ -221,11 +221,10 @@ pub(super) fn gather(
 /// The note that a tool's `path` names.
 pub(super) fn note(context: &Context, requested: &str) -> Result<VaultPath, ToolError> {
     let path = context.find(requested, Want::File)?.path;
-    match path.is_note() {
-        true => Ok(path),
-        false => {
-            Err(ToolError::invalid(format!("`{path}` is not a note"), "give a note as `path`"))
-        }
+    if path.is_note() {
+        Ok(path)
+    } else {
+        Err(ToolError::invalid(format!("`{path}` is not a note"), "give a note as `path`"))
     }
 }
 
@@ -324,9 +323,10 @@ impl Folded {
             while let Some((at, mark)) = rest.next_if(|(_, c)| is_combining_mark(*c)) {
                 end = at + mark.len_utf8();
             }
-            let key = match c.is_ascii() && end == start + 1 {
-                true => c.to_ascii_lowercase().to_string(),
-                false => fold_key(&text[start..end]),
+            let key = if c.is_ascii() && end == start + 1 {
+                c.to_ascii_lowercase().to_string()
+            } else {
+                fold_key(&text[start..end])
             };
             for c in key.chars() {
                 folded.places.push((start, folded.text.len()));

@@ -8,7 +8,7 @@
 //! documentation follow from the one definition. Other reads of the transports are in
 //! [`mod@lookups`].
 //!
-//! Invariants: an answer never depends on who asks; input is checked against its type before
+//! Invariants: an answer depends on the caller only through what it may see; input is checked against its type before
 //! anything happens; a panic in a tool is an error of that call alone.
 
 mod base_lines;

@@ -3,10 +3,10 @@
 use super::destination::{self, Operation};
 use super::prelude::*;
 use super::relinked::Relinked;
-use super::text_file::count;
 use super::{ReadUpdate, base_lines};
 use crate::edits::{Followed, ReadOnly};
 use crate::journal::Change;
+use crate::note::counted::counted;
 use crate::vault::{self, VaultError};
 
 /// Symbolic links named in an answer.
@@ -111,12 +111,11 @@ impl Tool for Move {
         }
         let links = Relinked::of(context.vault.view(), &links);
         let kind = source.meta.kind.word();
-        let mut lines = vec![match moved {
-            true => {
-                let verb = if self.dry_run { "would move" } else { "moved" };
-                format!("{verb} the {kind} `{}` to `{destination}`", source.path)
-            }
-            false => format!("`{destination}` is there already under exactly this name; no change"),
+        let mut lines = vec![if moved {
+            let verb = if self.dry_run { "would move" } else { "moved" };
+            format!("{verb} the {kind} `{}` to `{destination}`", source.path)
+        } else {
+            format!("`{destination}` already has exactly this name; no change")
         }];
         lines.extend(links.text(self.dry_run));
         lines.extend(base_lines.iter().map(|line| {
@@ -155,7 +154,7 @@ fn redirected_text(redirected: &[vault::RedirectedLink], dry_run: bool) -> Vec<S
     let mut lines = Vec::new();
     if !redirected.is_empty() {
         let (links, would) =
-            (count(redirected.len(), "symbolic link"), if dry_run { " would" } else { "" });
+            (counted(redirected.len(), "symbolic link"), if dry_run { " would" } else { "" });
         let lead = if redirected.len() == 1 && !dry_run { "leads" } else { "lead" };
         lines.push(format!("[not edited:{would} {lead} elsewhere or nowhere: {links}]"));
     }

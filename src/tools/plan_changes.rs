@@ -7,7 +7,7 @@ use super::prelude::*;
 use super::rules;
 use super::rules_input::GivenRules;
 use super::show_plan::{Problem, faults, problems};
-use super::text_file::count;
+use crate::note::counted::counted;
 use crate::organize::plan::{Item, Plan};
 use crate::organize::planner;
 use crate::vault::Want;
@@ -244,16 +244,17 @@ fn answer(stored_plan: &StoredPlan, warnings: Vec<String>) -> Answer<Output> {
     let all: Vec<&Item> = plan.items.iter().collect();
     let summary = sentence(&all);
     let (problems, total_problems) = problems(&plan.items);
-    let mut lines = match plan.items.is_empty() {
-        true => vec![format!("plan {id}: nothing to do, all is in order")],
-        false => vec![
+    let mut lines = if plan.items.is_empty() {
+        vec![format!("plan {id}: nothing to do, all is in order")]
+    } else {
+        vec![
             format!("plan {id}: {summary}"),
             format!("identity {identity}"),
             format!("show_plan with plan: {id} shows it; nothing is changed yet"),
-        ],
+        ]
     };
     if total_problems > 0 {
-        lines.push(format!("{} with problems:", count(total_problems, "item")));
+        lines.push(format!("{} with problems:", counted(total_problems, "item")));
         lines.extend(
             problems.iter().map(|one| format!("  {} `{}`: {}", one.item, one.path, one.message)),
         );
@@ -263,7 +264,7 @@ fn answer(stored_plan: &StoredPlan, warnings: Vec<String>) -> Answer<Output> {
     }
     lines.extend(warnings.iter().cloned());
     lines.extend(plan.faults.iter().map(|fault| {
-        let files = count(fault.files, "file");
+        let files = counted(fault.files, "file");
         format!(
             "rule `{}` failed for {files}, such as `{}`: {}",
             fault.rule, fault.path, fault.message

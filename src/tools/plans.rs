@@ -7,12 +7,12 @@ use serde_json::json;
 use super::once_marks;
 use super::organize_events::OrganizeEvent;
 use super::rules_input::GivenRules;
-use super::text_file::count;
 use super::{Context, ToolError};
 use crate::bases::Scope;
 use crate::bases::date::Times;
 use crate::bases::source::Source as _;
 use crate::note::code::ErrorCode;
+use crate::note::counted::counted;
 use crate::note::path::VaultPath;
 use crate::organize::plan::{Item, Plan};
 use crate::organize::planner::{PlanError, World};
@@ -46,10 +46,10 @@ pub(super) fn with_snapshot<T>(
     let zone = context.clock.zone();
     let times = Times::new(&*zone);
     let (index, vault) = (&context.index, &context.vault);
-    let moment = context.moment()?.in_zone(&times);
+    let snapshot = context.snapshot()?.in_zone(&times);
     let now = context.clock.now().timestamp_millis();
     let scope = Scope {
-        source: &moment,
+        source: &snapshot,
         now,
         zone: &*zone,
         this: None,
@@ -60,16 +60,17 @@ pub(super) fn with_snapshot<T>(
     let world = World {
         vault,
         index,
-        moment: &moment,
+        snapshot: &snapshot,
         scope,
         settings: &context.settings.organize,
         taken_once: &|rule, path| taken.has(rule, path),
         cancel: &context.cancel,
     };
     let found = work(&world).map_err(not_planned)?;
-    match moment.is_cancelled() || context.cancel.is_cancelled() {
-        true => Err(ToolError::cancelled()),
-        false => Ok(found),
+    if snapshot.is_cancelled() || context.cancel.is_cancelled() {
+        Err(ToolError::cancelled())
+    } else {
+        Ok(found)
     }
 }
 
@@ -227,14 +228,15 @@ pub(super) fn sentence(items: &[&Item]) -> String {
     ];
     let mut clauses = Vec::new();
     for (verb, number) in parts.into_iter().filter(|(_, number)| *number > 0) {
-        match clauses.is_empty() {
-            true => clauses.push(format!("{verb} {}", count(number, "note"))),
-            false => clauses.push(format!("{verb} {number}")),
+        if clauses.is_empty() {
+            clauses.push(format!("{verb} {}", counted(number, "note")))
+        } else {
+            clauses.push(format!("{verb} {number}"))
         }
     }
     match items.iter().map(|item| item.empties.len()).sum() {
         0 => {}
-        folders => clauses.push(format!("remove {}", count(folders, "empty folder"))),
+        folders => clauses.push(format!("remove {}", counted(folders, "empty folder"))),
     }
     if clauses.is_empty() { "change nothing".to_owned() } else { clauses.join(", ") }
 }

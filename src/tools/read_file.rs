@@ -7,10 +7,11 @@ use super::ReadUpdate;
 use super::image::{EncodedImage, Image, described};
 use super::long_line::{CUT, MAX_CHARACTERS, Piece, shortened};
 use super::prelude::*;
-use super::text_file::{self, TextFile, count};
+use super::text_file::{self, TextFile};
 use crate::media::image::Format;
 use crate::media::pdf::{self, BadPdf, Bounds};
 use crate::note::code::ErrorCode;
+use crate::note::counted::counted;
 use crate::note::path::VaultPath;
 use crate::note::text::{Encoding, Text};
 use crate::vault::nonblocking;
@@ -123,9 +124,10 @@ impl Tool for ReadFile {
         let (first, last) = range(&self, total_lines, file.path.as_str())?;
         if let Some(character) = self.start_character {
             let requested = Within { line: first, character, end_line: self.end_line };
-            return piece(&file, &text, &requested, context.room);
+            return piece(&file, &text, &requested, context.max_chars);
         }
-        let page = page(&text, first, last, context.room.saturating_sub(AROUND).min(MAX_BYTES));
+        let page =
+            page(&text, first, last, context.max_chars.saturating_sub(AROUND).min(MAX_BYTES));
         let end_line = (first + page.lines).saturating_sub(1);
         let next_start_line = (end_line < last).then_some(end_line + 1);
         let mut shown = page.numbered;
@@ -137,7 +139,7 @@ impl Tool for ReadFile {
             }
         });
         if !page.cut.is_empty() {
-            let lines = count(page.cut.len(), "line");
+            let lines = counted(page.cut.len(), "line");
             let _ = write!(
                 shown,
                 "\n[{lines} cut to {MAX_CHARACTERS} characters; more of one with its number as \
@@ -259,7 +261,7 @@ fn pages(
     }
     let (path, bytes) = (&file.path, &file.content.bytes);
     let bounds = Bounds {
-        bytes: context.room.saturating_sub(AROUND).min(MAX_BYTES),
+        bytes: context.max_chars.saturating_sub(AROUND).min(MAX_BYTES),
         pages: MAX_PAGES,
         is_over: &|| context.cancel.is_cancelled(),
     };
@@ -269,13 +271,14 @@ fn pages(
     let mut content = String::new();
     for (at, page) in read.pages.iter().enumerate() {
         let number = first + at;
-        let _ = match page.is_empty() {
-            true => writeln!(content, "[page {number}: no text]"),
-            false => writeln!(content, "[page {number}]\n{page}"),
+        let _ = if page.is_empty() {
+            writeln!(content, "[page {number}: no text]")
+        } else {
+            writeln!(content, "[page {number}]\n{page}")
         };
     }
     let size = text_file::size(bytes.len() as u64);
-    let mut text = format!("{path}\nPDF, {}, {size}\n{content}", count(total, "page"));
+    let mut text = format!("{path}\nPDF, {}, {size}\n{content}", counted(total, "page"));
     if read.pages.iter().all(String::is_empty) {
         text.push_str("[no text on these pages: they may be images, such as a scan]\n");
     }
@@ -297,7 +300,7 @@ fn bad_pdf(path: &VaultPath, first: usize, fault: &BadPdf) -> ToolError {
         }
         BadPdf::Cancelled => return ToolError::cancelled(),
         BadPdf::NoPage { total } => {
-            let has = count(*total, "page");
+            let has = counted(*total, "page");
             let message = format!("`{path}` has {has}; there is no page {first}");
             return ToolError::invalid(message, "pages count from 1");
         }
@@ -336,15 +339,16 @@ fn piece(
     let first = usize::try_from(character).ok().filter(|first| *first > 0);
     let Some((first, piece)) = first.and_then(|first| Some((first, Piece::of(line, first, most)?)))
     else {
-        let length = count(line.chars().count(), "character");
+        let length = counted(line.chars().count(), "character");
         let message = format!("`start_character` is {character}, and line {number} has {length}");
         return wrong(message, "they count from 1");
     };
     let Piece { text: shown, last, total } = piece;
     let (is_end, total_lines) = (last == total, text.line_count());
-    let (mark, more) = match is_end {
-        true => ("", String::new()),
-        false => (CUT, format!("; go on with start_line {number}, start_character {}", last + 1)),
+    let (mark, more) = if is_end {
+        ("", String::new())
+    } else {
+        (CUT, format!("; go on with start_line {number}, start_character {}", last + 1))
     };
     let data = Output {
         content: if is_end { format!("{shown}\n") } else { shown.to_owned() },
@@ -380,7 +384,7 @@ fn range(input: &ReadFile, total: usize, path: &str) -> Result<(usize, usize), T
     if first > total {
         return Err(wrong(format!(
             "`{path}` has {}; there is no line {first}",
-            count(total, "line")
+            counted(total, "line")
         )));
     }
     if last < first {

@@ -430,7 +430,7 @@ fn parse<T: Tool>(arguments: &Value) -> Result<T, serde_json::Error> {
 fn run<T: Tool>(context: &Context, arguments: &Value) -> Result<Answer<Facts>, ToolError> {
     let tool = parse::<T>(arguments).map_err(|error| {
         let message = format!("the arguments of `{}` do not fit: {error}", T::NAME);
-        ToolError::invalid(message, "change the argument that is named")
+        ToolError::invalid(message, "correct that argument")
     })?;
     context.check_cancelled()?;
     let answer = tool.run(context)?;

@@ -10,10 +10,10 @@ use crate::note::path::VaultPath;
 use crate::note::text::Text;
 
 /// Notes in one answer.
-const MOST: usize = 50;
+const MAX_NOTES: usize = 50;
 
 /// The most links considered: a file with more has little in common with each of them.
-const MOST_LINKS: usize = 200;
+const MAX_LINKS: usize = 200;
 
 /// Finds notes related to a note by meaning, rare words or links; by default without those linked
 /// to or from it.
@@ -76,7 +76,7 @@ impl Tool for RelatedNotes {
     type Output = Output;
 
     fn run(self, context: &Context) -> Result<Answer<Output>, ToolError> {
-        let limit = paging::within(1..=MOST, "limit", self.limit)?;
+        let limit = paging::within(1..=MAX_NOTES, "limit", self.limit)?;
         let skipped = paging::skipped(self.first_result);
         let path = mentions::note(context, &self.path)?;
         let content = context.vault.read(&path)?;
@@ -118,9 +118,9 @@ fn neighbours(graph: &VisibleLinks<'_>, path: &VaultPath) -> BTreeSet<VaultPath>
 /// counts less the more neighbours it has.
 fn common(graph: &VisibleLinks<'_>, linked: &BTreeSet<VaultPath>) -> HashMap<VaultPath, f64> {
     let mut common: HashMap<VaultPath, f64> = HashMap::new();
-    for file in linked.iter().take(MOST_LINKS) {
+    for file in linked.iter().take(MAX_LINKS) {
         let others = neighbours(graph, file);
-        if others.len() > MOST_LINKS {
+        if others.len() > MAX_LINKS {
             continue;
         }
         let weight = 1.0 / (1.0 + others.len() as f64).ln().max(f64::MIN_POSITIVE);

@@ -3,10 +3,10 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::text_file::count;
 use crate::edits::Followed;
 use crate::index::links::rewrite::{Rewrite, Stuck};
 use crate::index::links::{Gap, Unknown};
+use crate::note::counted::counted;
 use crate::note::path::VaultPath;
 use crate::vault::View;
 
@@ -128,11 +128,11 @@ impl Relinked {
         let mut lines = Vec::new();
         if self.links > 0 {
             let verb = if shows { "would be rewritten" } else { "rewritten" };
-            let (links, files) = (count(self.links, "link"), count(self.files, "file"));
+            let (links, files) = (counted(self.links, "link"), counted(self.files, "file"));
             lines.push(format!("{links} in {files} {verb}:"));
         }
         for file in &self.rewritten {
-            lines.push(format!("  {} ({})", file.path, count(file.links, "link")));
+            lines.push(format!("  {} ({})", file.path, counted(file.links, "link")));
             for line in file.lines.iter().filter(|_| shows) {
                 lines.push(format!("    {}: - {}", line.line, line.before));
                 lines.push(format!("    {}: + {}", line.line, line.after));
@@ -148,7 +148,7 @@ impl Relinked {
         lines.extend(self.not_rewritten.iter().map(LeftLink::text));
         if self.unknown_files > 0 {
             let verb = if self.unknown_files == 1 { "names" } else { "name" };
-            let files = count(self.unknown_files, "file");
+            let files = counted(self.unknown_files, "file");
             let may = "what moves, comes or goes, and cannot be searched for links";
             lines.push(format!("[{files} perhaps {verb} {may}; look there yourself:]"));
         }

@@ -2,9 +2,10 @@
 
 use super::graph;
 use super::prelude::*;
-use super::text_file::{self, count, fits};
+use super::text_file::{self, fits};
 use crate::journal::Change;
 use crate::note::code::ErrorCode;
+use crate::note::counted::counted;
 use crate::note::path::VaultPath;
 use crate::note::tag;
 use crate::note::tag::rename::{self, Renamed};
@@ -160,9 +161,10 @@ fn name(requested: &str) -> Result<&str, ToolError> {
 
 /// The number of notes that already have the new tag, unless it is the old one in another case.
 fn merged(context: &Context, from: &str, to: &str) -> usize {
-    match tag::key(from) == tag::key(to) {
-        true => 0,
-        false => graph::visible_links(context).tagged(&VaultPath::root(), to).len(),
+    if tag::key(from) == tag::key(to) {
+        0
+    } else {
+        graph::visible_links(context).tagged(&VaultPath::root(), to).len()
     }
 }
 
@@ -220,17 +222,17 @@ fn in_folder(place: &VaultPath) -> String {
 
 fn words(data: &Output) -> String {
     let what = if data.dry_run { "would rename" } else { "renamed" };
-    let (tags, notes) = (count(data.tags, "tag"), count(data.notes, "note"));
+    let (tags, notes) = (counted(data.tags, "tag"), counted(data.notes, "note"));
     let mut lines = vec![format!("{what} #{} to #{}: {tags} in {notes}", data.from, data.to)];
     if data.merged_with > 0 {
         let verb = if data.dry_run { "would become" } else { "is now" };
-        let notes = count(data.merged_with, "note");
+        let notes = counted(data.merged_with, "note");
         lines.push(format!("it {verb} one with #{}, which {notes} had before", data.to));
     }
     if data.dropped > 0 {
         lines.push(format!(
             "{} stood twice then and was taken out once",
-            count(data.dropped, "tag")
+            counted(data.dropped, "tag")
         ));
     }
     lines.extend(data.changed.iter().map(|note| format!("{}: {}", note.path, note.tags)));
@@ -241,7 +243,7 @@ fn words(data: &Output) -> String {
         data.skipped.iter().map(|note| format!("not changed: {}: {}", note.path, note.reason)),
     );
     if data.unknown_files > 0 {
-        lines.push(format!("[the tags of {} are not known]", count(data.unknown_files, "file")));
+        lines.push(format!("[the tags of {} are not known]", counted(data.unknown_files, "file")));
     }
     lines.join("\n")
 }

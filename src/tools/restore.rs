@@ -106,9 +106,10 @@ fn find(items: Vec<TrashItem>, requested: &str) -> Result<TrashItem, ToolError> 
                 .take(5)
                 .map(|was| format!("`{was}`"))
                 .collect::<Vec<_>>();
-            let hint = match near.is_empty() {
-                true => "list_trash shows what can be restored".to_owned(),
-                false => format!("did you mean {}?", near.join(" or ")),
+            let hint = if near.is_empty() {
+                "list_trash shows what can be restored".to_owned()
+            } else {
+                format!("did you mean {}?", near.join(" or "))
             };
             let shown: String = requested.chars().flat_map(crate::note::path::show).collect();
             let message = format!("`{shown}` is not in the trash");

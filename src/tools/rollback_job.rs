@@ -2,8 +2,8 @@
 
 use super::prelude::*;
 use super::stored_job::Job;
-use super::text_file::count;
 use super::undo_job::{self, BlockedItem};
+use crate::note::counted::counted;
 
 /// Undoes a job, or some of its items. Later changes of the same notes are kept, and links follow.
 /// If an item cannot be undone, for example because its old path is taken, the others are undone
@@ -51,7 +51,8 @@ impl Tool for RollbackJob {
         let mut job = Job::find(context, self.job)?;
         let taken = undo_job::undo_job(context, &mut job, &self.items)?;
         let (done, undone) = job.counts();
-        let mut lines = vec![format!("undid {} of job {}", count(taken.undone, "item"), job.id())];
+        let mut lines =
+            vec![format!("undid {} of job {}", counted(taken.undone, "item"), job.id())];
         lines.extend(
             taken.blocked.iter().map(|one| format!("stays: `{}`: {}", one.path, one.reason)),
         );

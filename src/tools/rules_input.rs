@@ -63,9 +63,10 @@ impl GivenRules {
 
     /// YAML or JSON as text, or the rule file or note that the text names.
     pub fn find(context: &Context, input: &str) -> Result<Self, ToolError> {
-        let input = match is_text(input) {
-            true => RulesInput::Text { text: input, source: TEXT, is_note: false },
-            false => RulesInput::File(input),
+        let input = if is_text(input) {
+            RulesInput::Text { text: input, source: TEXT, is_note: false }
+        } else {
+            RulesInput::File(input)
         };
         Self::of(context, input)
     }
@@ -79,9 +80,10 @@ impl GivenRules {
     /// The rules, or all their faults.
     pub fn parse(&self, context: &Context) -> Result<RuleFile, Vec<Diagnostic>> {
         let find_base = |requested: &str| find_base(context, requested);
-        match self.is_note {
-            true => rules_file::read_note(&self.text, &find_base),
-            false => rules_file::read(&self.text, &find_base),
+        if self.is_note {
+            rules_file::read_note(&self.text, &find_base)
+        } else {
+            rules_file::read(&self.text, &find_base)
         }
     }
 }

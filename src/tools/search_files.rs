@@ -3,9 +3,9 @@
 use super::list_files::glob_below;
 use super::paging;
 use super::prelude::*;
-use super::text_file::count;
 use crate::index::search::{FileMatches, Mode, Query, Results, Settings};
 use crate::note::code::ErrorCode;
+use crate::note::counted::counted;
 use crate::note::glob::Glob;
 use crate::note::path::VaultPath;
 use crate::note::spelling;
@@ -307,7 +307,7 @@ fn text(input: &SearchFiles, results: &Results, totals: &Totals) -> (String, usi
 
 fn excerpts(file: &FileMatches) -> String {
     let found = usize::try_from(file.matches).unwrap_or(usize::MAX);
-    let mut text = format!("{} ({})\n", file.path, count(found, "match"));
+    let mut text = format!("{} ({})\n", file.path, counted(found, "match"));
     for (at, excerpt) in file.excerpts.iter().enumerate() {
         if at > 0 {
             text.push_str("  --\n");
@@ -318,7 +318,7 @@ fn excerpts(file: &FileMatches) -> String {
         }
     }
     if found > file.shown {
-        text.push_str(&format!("  [{} more in this file]\n", count(found - file.shown, "match")));
+        text.push_str(&format!("  [{} more in this file]\n", counted(found - file.shown, "match")));
     }
     text.push('\n');
     text
@@ -332,26 +332,27 @@ fn summary(input: &SearchFiles, results: &Results, totals: &Totals, whole: usize
         parts.push(format!("no line matches `{}`", input.pattern));
     } else {
         let least = if totals.at_least { "at least " } else { "" };
-        let in_all = count(totals.files, "file");
+        let in_all = counted(totals.files, "file");
         let found = match totals.matches {
             Some(matches) => {
-                let matches = count(usize::try_from(matches).unwrap_or(usize::MAX), "match");
+                let matches = counted(usize::try_from(matches).unwrap_or(usize::MAX), "match");
                 format!("{least}{matches} in {in_all}")
             }
             None => format!("matches in {least}{in_all}"),
         };
-        let shown = match totals.files > files {
-            true => format!(", the newest {files} shown"),
-            false => String::new(),
+        let shown = if totals.files > files {
+            format!(", the newest {files} shown")
+        } else {
+            String::new()
         };
         parts.push(format!("{found}{shown}"));
     }
     if whole < results.files.len() {
-        let left = count(results.files.len() - whole, "file");
+        let left = counted(results.files.len() - whole, "file");
         parts.push(format!("{left} left out to keep the answer short"));
     }
     let others = if totals.at_least { 0 } else { results.not_searched };
-    parts.push(format!("{} searched", count(results.searched + others, "file")));
+    parts.push(format!("{} searched", counted(results.searched + others, "file")));
     if results.timed_out && results.not_searched > 0 {
         let left = results.not_searched;
         parts.push(format!(
@@ -370,10 +371,10 @@ fn summary(input: &SearchFiles, results: &Results, totals: &Totals, whole: usize
         parts.push("the time limit was reached in the middle of a file".to_owned());
     }
     if results.binary > 0 {
-        parts.push(format!("{} without text", count(results.binary, "file")));
+        parts.push(format!("{} without text", counted(results.binary, "file")));
     }
     if let Some((path, reason)) = results.skipped.first() {
-        let skipped = count(results.skipped.len(), "file");
+        let skipped = counted(results.skipped.len(), "file");
         parts.push(format!("{skipped} skipped, the first `{path}`: {reason}"));
     }
     parts.join("; ")

@@ -136,8 +136,8 @@ pub struct Problem {
     pub item: u32,
     /// Its path.
     pub path: String,
-    /// `taken`, `captures_links`, `link_stuck`, `read_only`, `conflict_copy`, `nothing_to_insert`, `unsettled`,
-    /// `name_changed` or `not_applicable`.
+    /// `taken`, `captures_links`, `loses_links`, `link_stuck`, `read_only`, `conflict_copy`, `nothing_to_insert`,
+    /// `unsettled`, `name_changed` or `not_applicable`.
     pub kind: Value,
     /// For people.
     pub message: String,
@@ -242,7 +242,7 @@ fn view(context: &Context, plan: &Plan, input: &ShowPlan) -> Result<String, Tool
             Group::Destination => GroupBy::Destination,
         },
         unchanged: unchanged.as_deref(),
-        ..View::of(plan, context.room.min(MAX_TEXT))
+        ..View::of(plan, context.max_chars.min(MAX_TEXT))
     };
     Ok(match input.format {
         Format::Tree => view.tree(),

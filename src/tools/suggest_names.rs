@@ -8,12 +8,13 @@ use serde_json::{Value, json};
 use super::Names;
 use super::naming_conventions::Convention;
 use super::prelude::*;
-use super::text_file::{count, shown, size};
+use super::text_file::{shown, size};
 use crate::bases::date::Times;
 use crate::bases::source::Source as _;
 use crate::bases::value::FileId;
-use crate::index::properties::Moment;
+use crate::index::properties::VaultSnapshot;
 use crate::note::code::ErrorCode;
+use crate::note::counted::counted;
 use crate::note::fold::fold_key;
 use crate::note::path::{PathRef, VaultPath};
 use crate::organize::shapes::pattern::Pattern;
@@ -127,18 +128,18 @@ fn suggest(
     let paths = files(context, requested)?;
     let zone = context.clock.zone();
     let times = Times::new(&*zone);
-    let moment = context.moment()?.in_zone(&times);
-    let mut naming = Naming::new(&moment);
+    let snapshot = context.snapshot()?.in_zone(&times);
+    let mut naming = Naming::new(&snapshot);
     let own = convention.map(|requested| naming.requested(requested)).transpose()?;
     let mut found = Vec::with_capacity(paths.len());
     for path in &paths {
         context.check_cancelled()?;
         let wanted = own.clone().unwrap_or_else(|| naming.of_folder(path));
-        if let Some(file) = moment.file(path) {
+        if let Some(file) = snapshot.file(path) {
             let words = proposed.words.get(path.as_str());
             let words = words.map(|words| (words.clone(), proposed.by.clone()));
             found.push(suggest_for(
-                &moment,
+                &snapshot,
                 &times,
                 &naming.vocabulary,
                 (path, file),
@@ -196,10 +197,10 @@ struct Naming {
 }
 
 impl Naming {
-    fn new(moment: &Moment<'_>) -> Self {
+    fn new(snapshot: &VaultSnapshot<'_>) -> Self {
         let mut naming = Self::default();
-        for file in moment.files() {
-            let path = moment.path(file);
+        for file in snapshot.files() {
+            let path = snapshot.path(file);
             let Some(path) = VaultPath::from_disk(&path) else { continue };
             if path.is_note() {
                 naming.vocabulary.learn(path.stem());
@@ -289,21 +290,21 @@ fn unknown(requested: &str, why: &str) -> ToolError {
 }
 
 fn suggest_for(
-    moment: &Moment<'_>,
+    snapshot: &VaultSnapshot<'_>,
     times: &Times<'_>,
     vocabulary: &Vocabulary,
     (path, file): (&VaultPath, FileId),
     wanted: &[conventions::Convention],
     proposed: Option<(String, String)>,
 ) -> File {
-    let text = moment.text(file);
+    let text = snapshot.text(file);
     let heading = text.as_deref().and_then(about::heading);
     let about = About {
         name: path.stem(),
-        title: about::title(moment, file),
+        title: about::title(snapshot, file),
         heading,
         proposed,
-        dates: about::dates(moment, times, file),
+        dates: about::dates(snapshot, times, file),
     };
     let patterns: Vec<Pattern> = wanted.iter().map(|found| found.pattern.clone()).collect();
     let fitting = patterns.iter().find(|pattern| {
@@ -334,7 +335,7 @@ fn suggest_for(
         fits: is_named,
         suggestions: suggestions.collect(),
         preview: text.as_deref().map(preview).unwrap_or_default(),
-        size: moment.size(file),
+        size: snapshot.size(file),
     }
 }
 
@@ -401,7 +402,7 @@ fn words(files: &[File]) -> String {
     lines.push(format!(
         "[{} of {} could have another name; nothing is renamed]",
         open,
-        count(files.len(), "file")
+        counted(files.len(), "file")
     ));
     lines.join("\n")
 }

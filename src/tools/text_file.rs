@@ -27,13 +27,14 @@ impl TextFile {
     /// The file as text that may be changed.
     pub fn editable(&self) -> Result<Text<'_>, ToolError> {
         let text = self.text()?;
-        match text.encoding().is_editable() {
-            true => Ok(text),
-            false => Err(ToolError::new(
+        if text.encoding().is_editable() {
+            Ok(text)
+        } else {
+            Err(ToolError::new(
                 ErrorCode::BinaryFile,
                 format!("`{}` is UTF-16 text, which can be read but not edited", self.path),
                 "save it as UTF-8 first",
-            )),
+            ))
         }
     }
 
@@ -52,9 +53,10 @@ impl TextFile {
 /// Rejects a result that is too large for tools to read.
 pub(super) fn fits(vault: &Vault, path: &VaultPath, bytes: usize) -> Result<(), ToolError> {
     let (size, limit) = (bytes as u64, vault.max_file_bytes());
-    match size > limit {
-        true => Err(crate::vault::VaultError::TooLarge { path: path.clone(), size, limit }.into()),
-        false => Ok(()),
+    if size > limit {
+        Err(crate::vault::VaultError::TooLarge { path: path.clone(), size, limit }.into())
+    } else {
+        Ok(())
     }
 }
 
@@ -116,19 +118,10 @@ pub fn size(bytes: u64) -> String {
 
 /// A path for people: misleading characters are escaped.
 pub(super) fn shown(path: &str) -> String {
-    match path.bytes().all(|byte| byte == b' ' || byte.is_ascii_graphic()) {
-        true => path.to_owned(),
-        false => path.chars().flat_map(crate::note::path::show).collect(),
-    }
-}
-
-/// A count with its noun: `1 file`, `3 files`.
-pub(super) fn count(number: usize, noun: &str) -> String {
-    match (number, noun.strip_suffix('y')) {
-        (1, _) => format!("1 {noun}"),
-        (_, Some(stem)) => format!("{number} {stem}ies"),
-        _ if noun.ends_with("ch") => format!("{number} {noun}es"),
-        _ => format!("{number} {noun}s"),
+    if path.bytes().all(|byte| byte == b' ' || byte.is_ascii_graphic()) {
+        path.to_owned()
+    } else {
+        path.chars().flat_map(crate::note::path::show).collect()
     }
 }
 

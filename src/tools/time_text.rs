@@ -16,7 +16,7 @@ pub fn parse(text: &str, now: DateTime<Local>) -> Result<DateTime<Local>, ToolEr
         .ok_or_else(|| {
             ToolError::invalid(
                 format!("`{text}` is not a time"),
-                "say a date such as 2026-11-20, a date and time such as 2026-11-20 14:30, an age \
+                "give a date such as 2026-11-20, a date and time such as 2026-11-20 14:30, an age \
                  such as 2h, 3d or 1w, `today` or `yesterday`",
             )
         })
@@ -56,9 +56,10 @@ fn clock(text: &str, now: DateTime<Local>) -> Option<DateTime<Local>> {
         .or_else(|_| NaiveTime::parse_from_str(time, "%H:%M:%S"))
         .ok()?;
     let today = local(day_text.unwrap_or_else(|| now.date_naive()).and_time(time))?;
-    match day_text.is_none() && today > now {
-        true => local(now.date_naive().checked_sub_days(Days::new(1))?.and_time(time)),
-        false => Some(today),
+    if day_text.is_none() && today > now {
+        local(now.date_naive().checked_sub_days(Days::new(1))?.and_time(time))
+    } else {
+        Some(today)
     }
 }
 

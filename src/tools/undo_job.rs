@@ -64,9 +64,10 @@ pub(super) fn undo_job(
         let message = format!("job {} did nothing with an item {id}", job.id());
         return Err(ToolError::invalid(message, "list_jobs with `job` has the numbers"));
     }
-    let chosen: HashSet<u32> = match only.is_empty() {
-        true => all.iter().map(|item| item.id).collect(),
-        false => job::with_dependents(&all, only).into_iter().collect(),
+    let chosen: HashSet<u32> = if only.is_empty() {
+        all.iter().map(|item| item.id).collect()
+    } else {
+        job::with_dependents(&all, only).into_iter().collect()
     };
     let is_all = done.iter().all(|(item, changes)| chosen.contains(&item.id) || is_undone(changes));
     let mut left: Vec<(Item, BTreeSet<u32>)> = done

@@ -2,11 +2,12 @@
 
 use super::mentions::{self, Direction};
 use super::prelude::*;
-use super::text_file::{count, shown};
+use super::text_file::shown;
 use super::{graph, paging};
+use crate::note::counted::counted;
 use crate::note::path::VaultPath;
 
-const MOST: usize = 200;
+const MAX_MENTIONS: usize = 200;
 
 /// Lists places where the text of a note contains the name or an alias of another note without
 /// linking to it: the names of this note in others, or names of others in this one. Whole words in
@@ -76,7 +77,7 @@ impl Tool for UnlinkedMentions {
     type Output = Output;
 
     fn run(self, context: &Context) -> Result<Answer<Output>, ToolError> {
-        let limit = paging::within(1..=MOST, "limit", self.limit)?;
+        let limit = paging::within(1..=MAX_MENTIONS, "limit", self.limit)?;
         let skipped = paging::skipped(self.first_result);
         let note = mentions::note(context, &self.path)?;
         let links = graph::so_far(context)?;
@@ -106,7 +107,7 @@ impl Tool for UnlinkedMentions {
             _ => paging::summary(skipped, mentions.len(), total, "or raise limit"),
         });
         if total > 0 {
-            lines.push(format!("[in {}; link_mentions links them]", count(notes, "note")));
+            lines.push(format!("[in {}; link_mentions links them]", counted(notes, "note")));
         }
         lines.extend(unknown);
         let path = note.as_str().to_owned();

@@ -26,7 +26,7 @@ const FEW: usize = 8;
 
 /// Folder handles that a batch holds open; beyond this it syncs early. As many stay open for staged writes. Together they
 /// are well below 1,024, the limit of open files that many systems start with.
-pub(super) const MOST_FOLDERS: usize = 256;
+pub(super) const MAX_FOLDERS: usize = 256;
 
 /// Syncs the changes of a vault, in a batch while one is open.
 #[derive(Default)]
@@ -74,7 +74,7 @@ impl Durable {
         if let Entry::Vacant(new) = disk.folders.entry(id) {
             new.insert(folder.try_clone()?);
         }
-        if disk.folders.len() > MOST_FOLDERS { disk.sync() } else { Ok(()) }
+        if disk.folders.len() > MAX_FOLDERS { disk.sync() } else { Ok(()) }
     }
 
     /// Writes a new file in this folder by `write` and syncs its content, at once or with the

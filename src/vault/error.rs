@@ -40,7 +40,7 @@ pub enum VaultError {
     LinkOutside { path: VaultPath, link: VaultPath, target: String },
     #[error("`{path}` cannot be followed: the link `{link}` {fault}")]
     BrokenLink { path: VaultPath, link: VaultPath, fault: &'static str },
-    #[error("`{path}` exists already")]
+    #[error("`{path}` already exists")]
     AlreadyExists { path: VaultPath },
     #[error("`{path}` is a {}, not a file", kind.word())]
     NotAFile { path: VaultPath, kind: Kind },
@@ -164,11 +164,11 @@ impl VaultError {
             Self::Ambiguous { .. } => "give one of these exactly".to_owned(),
             Self::Protected { .. } => "leave this folder alone; nothing in it is a note".to_owned(),
             Self::LinkOutside { .. } => {
-                "links that leave the vault are never followed; work on the real place in the vault"
+                "use a path inside the vault; links that leave it are never followed"
                     .to_owned()
             }
             Self::BrokenLink { .. } => "delete the link or give the real path".to_owned(),
-            Self::AlreadyExists { path } => format!("`{path}` exists; choose another name"),
+            Self::AlreadyExists { .. } => "choose another name".to_owned(),
             Self::NotAFile { kind: Kind::Folder, path } => {
                 format!("list_files with path `{path}` shows what is in it")
             }
@@ -181,7 +181,7 @@ impl VaultError {
                 "read it again and repeat the change on its present text".to_owned()
             }
             Self::Stale { current: None, .. } => {
-                "it was removed meanwhile; write it again if that is wanted".to_owned()
+                "write it again if you still want it; it was removed meanwhile".to_owned()
             }
             Self::Renamed { now, .. } => format!("repeat the change on `{now}`"),
             Self::Busy { .. } => "wait until the other program is done, then try again".to_owned(),

@@ -16,7 +16,7 @@
 //! Layers, each importing only those before it: `root` (the folder: handles, protection, links),
 //! `tracker` (the catalogue and its subscribers), `watch` (when to update the catalogue), `read`
 //! (resolving and reading within a caller's view), `save` and `trash` (the [`Writer`]). In
-//! addition: [`dir`] (handles), `durable` (fsync, alone or batched), [`nonblocking`], [`protect`],
+//! addition: `settings`, `error`, `revision`, `content`, `temp`, `threads`, [`dir`] (handles), `durable` (fsync, alone or batched), [`nonblocking`], [`protect`],
 //! [`catalogue`], `recovery` (rescued texts), [`obsidian`], [`plugin`].
 
 #![expect(clippy::disallowed_methods, reason = "this room is the home of file-system calls")]

@@ -19,7 +19,7 @@ const PLUGINS: &str = "plugins";
 const ENABLED: &str = "community-plugins.json";
 const MANIFEST: &str = "manifest.json";
 /// The largest file that is compared, in bytes.
-const MOST: u64 = 16 << 20;
+const MAX_BYTES: u64 = 16 << 20;
 
 /// Why the plugin cannot be inspected or changed. Paths are relative to the vault's root.
 #[derive(Debug, thiserror::Error)]
@@ -213,7 +213,7 @@ impl PluginFolder {
         let read = optional(opened).and_then(|opened| {
             let Some((file, _)) = opened else { return Ok(None) };
             let mut bytes = Vec::new();
-            file.take(MOST).read_to_end(&mut bytes)?;
+            file.take(MAX_BYTES).read_to_end(&mut bytes)?;
             Ok(Some(bytes))
         });
         read.map_err(|error| self.failed("read", name, error))

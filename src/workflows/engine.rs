@@ -19,7 +19,7 @@ use crate::organize::workflow::{Does, OnError, Step, Workflow};
 const MAX_PARALLEL: usize = 4;
 
 /// The most elements of a `for_each`.
-const MOST_ITEMS: usize = 1_000;
+const MAX_ITEMS: usize = 1_000;
 
 /// Executes steps, either for real or from a recording.
 pub(super) trait StepExecutor: Sync {
@@ -170,21 +170,22 @@ impl<'a> Engine<'a> {
         // In a dry run, a missing result of a skipped change is not a failure.
         let is_unsure = self.doer.is_dry_run() && self.follows_a_shown_change(number, progress);
         let broken = |item: Option<usize>, message: String| {
-            let ended = match is_unsure {
-                true => unforeseen(),
-                false => Ended::failed("invalid_input", message, None),
+            let ended = if is_unsure {
+                unforeseen()
+            } else {
+                Ended::failed("invalid_input", message, None)
             };
             skipped_step(report(step, item, Json::Null, ended))
         };
         let elements: Vec<Option<(usize, Json)>> = match &step.for_each {
             None => vec![None],
             Some(list) => match values(Value::Null).fill(list) {
-                Ok(Json::Array(items)) if items.len() <= MOST_ITEMS => {
+                Ok(Json::Array(items)) if items.len() <= MAX_ITEMS => {
                     items.into_iter().enumerate().map(Some).collect()
                 }
                 Ok(Json::Array(items)) => {
                     let message = format!(
-                        "`for_each` has {} elements; the limit is {MOST_ITEMS}",
+                        "`for_each` has {} elements; the limit is {MAX_ITEMS}",
                         items.len()
                     );
                     return vec![broken(None, message)];
@@ -276,13 +277,14 @@ impl<'a> Engine<'a> {
                 next.store(units.len(), Ordering::Relaxed);
             }
         };
-        match is_change || units.len() < 2 {
-            true => work(),
-            false => std::thread::scope(|scope| {
+        if is_change || units.len() < 2 {
+            work()
+        } else {
+            std::thread::scope(|scope| {
                 for _ in 0..MAX_PARALLEL.min(units.len()) {
                     scope.spawn(work);
                 }
-            }),
+            })
         }
         let mut results = results.into_iter();
         for (number, planned) in planned {

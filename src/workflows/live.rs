@@ -178,7 +178,7 @@ impl<'a> LiveRun<'a> {
             // Only calls of other callers end like this.
             Outcome::Ask(question) => Ended::failed(
                 "approval_needed",
-                format!("a person has to agree first: {}", question.title()),
+                format!("a person has to approve this first: {}", question.title()),
                 None,
             ),
         }

@@ -340,9 +340,10 @@ impl Workflows {
         }
         let number =
             run.unwrap_or_else(|| active_runs.iter().min().copied().unwrap_or(0).min(0) - 1);
-        match active_runs.insert(number) {
-            true => Ok(ActiveRun { of: self, number }),
-            false => Err(WorkflowError::AtWork(number)),
+        if active_runs.insert(number) {
+            Ok(ActiveRun { of: self, number })
+        } else {
+            Err(WorkflowError::AtWork(number))
         }
     }
 }

@@ -36,10 +36,7 @@ impl Ground {
         let lines = Arc::clone(&script);
         let model = Server::answering(move |_, _| {
             let mut lines = lines.lock().unwrap();
-            match lines.is_empty() {
-                true => script::says(Wire::Chat, "done"),
-                false => lines.remove(0),
-            }
+            if lines.is_empty() { script::says(Wire::Chat, "done") } else { lines.remove(0) }
         });
         // No test uses the port of a daemon that someone may be running.
         home.write_config(&format!(

@@ -52,9 +52,12 @@ fn a_model_is_tried_before_it_is_chosen() {
 #[test]
 fn the_only_model_is_taken_without_a_question() {
     let home = Home::new();
-    let model = Server::answering(|_, request| match request.line.starts_with("GET") {
-        true => Answer::json(200, &json!({"data": [{"id": "small"}]})),
-        false => script::says(Wire::Chat, "I am ready."),
+    let model = Server::answering(|_, request| {
+        if request.line.starts_with("GET") {
+            Answer::json(200, &json!({"data": [{"id": "small"}]}))
+        } else {
+            script::says(Wire::Chat, "I am ready.")
+        }
     });
     home.write_config(&format!(
         "[models]\nchain = []\n[models.providers.ollama]\nbase_url = \"{}\"\n",

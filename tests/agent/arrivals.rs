@@ -18,7 +18,7 @@ use vault_steward::agent::ports::{
     CallOutcome, CallRequest, Memory, MemoryError, Model, Models, Pending, Toolbox, TurnUpdate,
     Update, UpdateSink,
 };
-use vault_steward::agent::turn::{Changes, Reason, Show};
+use vault_steward::agent::turn::{Reason, Show, ToolEffects};
 use vault_steward::agent::{
     Agent, ConversationSettings, Conversations, Ports, PromptError, TurnSettings, foreign_source,
 };
@@ -70,14 +70,13 @@ impl Provider for Holds {
                 Some(Message::User { content }) => format!("{content:?}").contains("look"),
                 _ => false,
             };
-            let (block, stop) = match looks {
-                true => {
-                    let args = ToolArgs::parse("{}");
-                    let (id, name) = (request.messages.len().to_string(), "look".to_owned());
-                    let call = BlockKind::ToolCall(ToolCall { id, name, args });
-                    (Block { kind: call, native: None }, Stop::ToolUse)
-                }
-                false => (Block::text("ok"), Stop::EndTurn),
+            let (block, stop) = if looks {
+                let args = ToolArgs::parse("{}");
+                let (id, name) = (request.messages.len().to_string(), "look".to_owned());
+                let call = BlockKind::ToolCall(ToolCall { id, name, args });
+                (Block { kind: call, native: None }, Stop::ToolUse)
+            } else {
+                (Block::text("ok"), Stop::EndTurn)
             };
             let (endpoint, model) = ("e".to_owned(), "m".to_owned());
             let origin = Origin { wire: Wire::Anthropic, endpoint, model };
@@ -123,7 +122,7 @@ impl Toolbox for Looks {
         vec![ToolSpec { name, description, schema: serde_json::json!({"type": "object"}) }]
     }
 
-    fn changes(&self) -> Changes {
+    fn changes(&self) -> ToolEffects {
         Arc::new([("look".to_owned(), false)].into())
     }
 

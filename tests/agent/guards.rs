@@ -49,7 +49,7 @@ impl Talk {
             scope: Scope::Client,
             conversation: ConversationId(self.conversation),
             turn: TurnId(1),
-            room: usize::MAX,
+            max_chars: usize::MAX,
             known: self.known.clone(),
             agent: None,
         };

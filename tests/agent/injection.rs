@@ -151,12 +151,11 @@ fn tree(root: &std::path::Path) -> Vec<(String, String)> {
     while let Some(folder) = folders.pop() {
         for entry in std::fs::read_dir(folder).unwrap() {
             let path = entry.unwrap().path();
-            match path.is_dir() {
-                true => folders.push(path),
-                false => {
-                    let text = String::from_utf8_lossy(&std::fs::read(&path).unwrap()).into_owned();
-                    files.push((path.to_string_lossy().into_owned(), text));
-                }
+            if path.is_dir() {
+                folders.push(path)
+            } else {
+                let text = String::from_utf8_lossy(&std::fs::read(&path).unwrap()).into_owned();
+                files.push((path.to_string_lossy().into_owned(), text));
             }
         }
     }

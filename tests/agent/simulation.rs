@@ -53,10 +53,7 @@ fn live(seed: u64) {
     let crashes = chance.below(3);
     let (mut accepted, mut refused) = (Vec::new(), Vec::new());
     for _ in 0..crashes {
-        let after = match chance.once_in(2) {
-            true => chance.below(400),
-            false => chance.below(8_000),
-        };
+        let after = if chance.once_in(2) { chance.below(400) } else { chance.below(8_000) };
         run(&world, &mut chance, (&mut accepted, &mut refused), Some(after));
     }
     world.kept.lock().unwrap().fails &= chance.once_in(2);

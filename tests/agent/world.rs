@@ -15,7 +15,7 @@ use vault_steward::agent::ports::{
     StoredTurn, Toolbox, TurnUpdate, Update, UpdateSink, VaultContext,
 };
 use vault_steward::agent::prompt::Situation;
-use vault_steward::agent::turn::{Changes, End, Reason, Show};
+use vault_steward::agent::turn::{End, Reason, Show, ToolEffects};
 use vault_steward::calls::{Answerer, Decision};
 use vault_steward::conversation::{ConversationId, TurnId};
 use vault_steward::llm::turn::StartKind;
@@ -375,10 +375,7 @@ fn improvise(chance: &mut Chance, number: u32) -> Steps {
     }
     let calls = if chance.once_in(3) { 0 } else { chance.below(5) };
     for n in 0..calls {
-        let id = match chance.once_in(40) {
-            true => format!("{number}-0"),
-            false => format!("{number}-{n}"),
-        };
+        let id = if chance.once_in(40) { format!("{number}-0") } else { format!("{number}-{n}") };
         let (name, args) = match chance.below(12) {
             0 => ("send_message", json!({"text": "news"})),
             1 => ("send_message", json!({"text": "which?", "is_question": true})),
@@ -513,7 +510,7 @@ impl Toolbox for Tools {
         vec![spec("edit"), spec("read")]
     }
 
-    fn changes(&self) -> Changes {
+    fn changes(&self) -> ToolEffects {
         Arc::new([("edit".to_owned(), true), ("read".to_owned(), false)].into())
     }
 

@@ -14,9 +14,12 @@ pub fn arrows(named: &[(&Reference, Resolved)]) -> BTreeMap<String, BTreeSet<Str
             continue;
         }
         // The methods of a type belong to it, in any file.
-        let ends = |file: String| match reference.is_impl {
-            true => (file, reference.file.clone()),
-            false => (reference.file.clone(), file),
+        let ends = |file: String| {
+            if reference.is_impl {
+                (file, reference.file.clone())
+            } else {
+                (reference.file.clone(), file)
+            }
         };
         for (from, to) in item.files.iter().cloned().map(ends) {
             if room(&from) == room(&to) && !is_own_child(&from, &to) {

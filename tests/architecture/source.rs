@@ -343,12 +343,15 @@ fn path_attributes(attributes: &[syn::Attribute]) -> Vec<String> {
         };
         pair.path.is_ident("path").then(|| text.value())
     }
-    let listed = |attribute: &syn::Attribute| match attribute.path().is_ident("cfg_attr") {
-        true => attribute
-            .parse_args_with(Punctuated::<syn::Meta, syn::Token![,]>::parse_terminated)
-            .map(|metas| metas.iter().filter_map(path).collect())
-            .unwrap_or_default(),
-        false => path(&attribute.meta).into_iter().collect::<Vec<_>>(),
+    let listed = |attribute: &syn::Attribute| {
+        if attribute.path().is_ident("cfg_attr") {
+            attribute
+                .parse_args_with(Punctuated::<syn::Meta, syn::Token![,]>::parse_terminated)
+                .map(|metas| metas.iter().filter_map(path).collect())
+                .unwrap_or_default()
+        } else {
+            path(&attribute.meta).into_iter().collect::<Vec<_>>()
+        }
     };
     attributes.iter().flat_map(listed).collect()
 }
@@ -401,9 +404,10 @@ impl<'ast> Visit<'ast> for Reader<'_> {
             .collect();
         if names.is_empty() {
             let own = format!("{}/{name}/mod.rs", self.folder);
-            names.push(match self.files.contains_key(&own) {
-                true => own,
-                false => format!("{}/{name}.rs", self.folder),
+            names.push(if self.files.contains_key(&own) {
+                own
+            } else {
+                format!("{}/{name}.rs", self.folder)
             });
         }
         let (files, is_test) = (self.files, self.is_test);

@@ -149,7 +149,7 @@ fn everything_that_loads_by_itself_is_named_and_every_line_can_be_seen() {
     let question = asked(&calls, "write_file", json!({"path": "new.md", "content": content}));
     let reason = |line, address| {
         format!(
-            "it puts into `new.md`, line {line}, what loads or runs by itself: the image `{address}`"
+            "it adds content that loads or runs automatically to `new.md`, line {line}: the image `{address}`"
         )
     };
     assert_eq!(
@@ -190,7 +190,7 @@ fn a_file_that_is_renamed_to_something_that_runs_is_asked_about() {
     let calls = calls(&vault, Settings::default());
     for (source, destination) in [("code.txt", "code.js"), ("page.txt", "page.md")] {
         let question = asked(&calls, "move", json!({"source": source, "destination": destination}));
-        assert!(question.reasons()[0].contains("loads or runs by itself"), "{destination}");
+        assert!(question.reasons()[0].contains("loads or runs automatically"), "{destination}");
     }
     let request =
         request(Scope::Client, "move", json!({"source": "page.txt", "destination": "other.txt"}));
@@ -250,7 +250,7 @@ fn what_loads_by_itself_is_asked_about_in_the_usual_mode() {
         ),
     ] {
         let question = asked(&calls, tool, arguments);
-        assert!(question.reasons()[0].contains("loads or runs by itself"));
+        assert!(question.reasons()[0].contains("loads or runs automatically"));
         answered(say(question, Decision::Late)).unwrap_err();
     }
     assert_eq!(vault.snapshot(), before);

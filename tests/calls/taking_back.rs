@@ -40,7 +40,11 @@ fn what_would_load_by_itself_once_it_is_put_back_is_asked_about() {
     let write = json!({"path": "a.md", "content": "text\n"});
     let set = by(&calls, Scope::Person, "write_file", write)["change_set"].clone();
     let question = asked(&calls, "undo", json!({"change_set": set}));
-    assert!(question.reasons()[0].contains("loads or runs by itself"), "{:?}", question.reasons());
+    assert!(
+        question.reasons()[0].contains("loads or runs automatically"),
+        "{:?}",
+        question.reasons()
+    );
     assert!(question.changes()[0].diff.contains("+![]("), "{:?}", question.changes());
     assert_eq!(question.folder(), None, "never for good");
     answered(question.answer(Decision::Reject, "chat".into(), &Cancel::default())).unwrap_err();

@@ -441,9 +441,10 @@ impl Both {
     }
 
     fn same(&self, one: &Tree, other: &Tree) -> bool {
-        match self.either_trash {
-            true => tree::outside_trash(one) == tree::outside_trash(other),
-            false => tree::without_empty_trash(one) == tree::without_empty_trash(other),
+        if self.either_trash {
+            tree::outside_trash(one) == tree::outside_trash(other)
+        } else {
+            tree::without_empty_trash(one) == tree::without_empty_trash(other)
         }
     }
 

@@ -80,8 +80,9 @@ impl Drop for Disk {
 pub fn command(program: &str, arguments: &[&str], paths: &[&Path]) -> Result<(), String> {
     let output = Command::new(program).args(arguments).args(paths).output();
     let output = output.map_err(|error| format!("{program}: {error}"))?;
-    match output.status.success() {
-        true => Ok(()),
-        false => Err(format!("{program}: {}", String::from_utf8_lossy(&output.stderr).trim())),
+    if output.status.success() {
+        Ok(())
+    } else {
+        Err(format!("{program}: {}", String::from_utf8_lossy(&output.stderr).trim()))
     }
 }

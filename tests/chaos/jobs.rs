@@ -177,18 +177,20 @@ impl Both {
         case.compare(&context, &tree::read(&place.vault))?;
         let verified = context.journal.texts().verify().map_err(|error| error.to_string())?;
         context.vault.stop();
-        match is_sound(&verified) {
-            true => Ok(()),
-            false => Err(format!("the journal is not sound: {verified:?}")),
+        if is_sound(&verified) {
+            Ok(())
+        } else {
+            Err(format!("the journal is not sound: {verified:?}"))
         }
     }
 
     fn is(&self, wanted: &Tree, place: &Place) -> Result<(), String> {
         let found = tree::outside_trash(&tree::read(&place.vault));
         let wanted = tree::outside_trash(wanted);
-        match wanted == found {
-            true => Ok(()),
-            false => Err(format!("it differs: {}", tree::difference(&wanted, &found))),
+        if wanted == found {
+            Ok(())
+        } else {
+            Err(format!("it differs: {}", tree::difference(&wanted, &found)))
         }
     }
 }

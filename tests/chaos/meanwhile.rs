@@ -158,8 +158,9 @@ fn look(
         return Err(format!("there was something left to recover: {again:?}"));
     }
     let verified = context.journal.texts().verify().map_err(|error| format!("verify: {error}"))?;
-    match is_sound(&verified) {
-        true => Ok(end),
-        false => Err(format!("the journal is not sound: {verified:?}")),
+    if is_sound(&verified) {
+        Ok(end)
+    } else {
+        Err(format!("the journal is not sound: {verified:?}"))
     }
 }

@@ -342,9 +342,10 @@ impl World {
     fn end(&self) -> Result<(), String> {
         self.context.vault.stop();
         let verified = self.context.journal.texts().verify().map_err(|error| error.to_string())?;
-        match is_sound(&verified) {
-            true => Ok(()),
-            false => Err(format!("the journal is not sound: {verified:?}")),
+        if is_sound(&verified) {
+            Ok(())
+        } else {
+            Err(format!("the journal is not sound: {verified:?}"))
         }
     }
 }
@@ -396,9 +397,10 @@ impl Recorded {
         let names: BTreeSet<String> = expected.keys().map(|path| path.to_lowercase()).collect();
         let has_twins = names.len() < expected.len();
         // Deleted files are restored from the trash, or from the journal.
-        match same && all_known && has_parents && !has_twins && !self.in_doubt {
-            true => Undo::Exactly(expected),
-            false => Undo::Either,
+        if same && all_known && has_parents && !has_twins && !self.in_doubt {
+            Undo::Exactly(expected)
+        } else {
+            Undo::Either
         }
     }
 }
@@ -583,12 +585,11 @@ impl Model {
                     let Some(text) = self.real(&path).and_then(|path| self.text(&path)) else {
                         continue;
                     };
-                    let old = match random.once_in(12) {
-                        true => "nowhere".to_owned(),
-                        false => {
-                            let lines: Vec<&str> = text.lines().collect();
-                            random.pick(&lines).map_or("", |line| line).to_owned()
-                        }
+                    let old = if random.once_in(12) {
+                        "nowhere".to_owned()
+                    } else {
+                        let lines: Vec<&str> = text.lines().collect();
+                        random.pick(&lines).map_or("", |line| line).to_owned()
                     };
                     return Operation::Edit { path, old, new: self.new_line() };
                 }
@@ -596,9 +597,10 @@ impl Model {
                 10 => return Operation::CreateFolder { path: self.folder(random, 1) },
                 11..=14 => {
                     let folders = random.once_in(3);
-                    let (from, to) = match folders {
-                        true => (self.folder(random, 4), self.folder(random, 1)),
-                        false => (self.note(random, 8), self.note(random, 1)),
+                    let (from, to) = if folders {
+                        (self.folder(random, 4), self.folder(random, 1))
+                    } else {
+                        (self.note(random, 8), self.note(random, 1))
                     };
                     if random.once_in(8) {
                         // Only the case differs.
@@ -608,9 +610,10 @@ impl Model {
                     return Operation::Move { from, to };
                 }
                 15 | 16 => {
-                    let path = match random.once_in(4) {
-                        true => self.folder(random, 4),
-                        false => self.note(random, 8),
+                    let path = if random.once_in(4) {
+                        self.folder(random, 4)
+                    } else {
+                        self.note(random, 8)
                     };
                     return Operation::Delete { path };
                 }
@@ -639,10 +642,8 @@ impl Model {
                 None => Some(self.new_text(random)),
             };
             // Now and then text that no file contains.
-            let before = match random.once_in(15) {
-                true => Some(format!("{}\n", self.new_line())),
-                false => before,
-            };
+            let before =
+                if random.once_in(15) { Some(format!("{}\n", self.new_line())) } else { before };
             files.insert(path.to_lowercase(), Patched { path, before, after });
         }
         Operation::Patch(files.into_values().collect())
@@ -657,9 +658,10 @@ impl Model {
             }
             1 => Outside::Remove { path: self.note(random, 9) },
             _ => {
-                let (from, to) = match random.once_in(3) {
-                    true => (self.folder(random, 9), self.folder(random, 1)),
-                    false => (self.note(random, 9), self.note(random, 1)),
+                let (from, to) = if random.once_in(3) {
+                    (self.folder(random, 9), self.folder(random, 1))
+                } else {
+                    (self.note(random, 9), self.note(random, 1))
                 };
                 // Two names that differ only in case have a test of their own.
                 match self.real(&to) {
@@ -740,9 +742,10 @@ fn file(text: &str) -> Entry {
 }
 
 fn change_case(path: &str) -> String {
-    match path.chars().any(char::is_uppercase) {
-        true => path.to_lowercase(),
-        false => path.to_uppercase().replace(".MD", ".md").replace(".CANVAS", ".canvas"),
+    if path.chars().any(char::is_uppercase) {
+        path.to_lowercase()
+    } else {
+        path.to_uppercase().replace(".MD", ".md").replace(".CANVAS", ".canvas")
     }
 }
 

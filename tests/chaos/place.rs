@@ -101,7 +101,7 @@ impl Place {
             vault,
             settings: tools::Settings::default(),
             clock: tools::Clock::System,
-            room: usize::MAX,
+            max_chars: usize::MAX,
             most: Permission::Permanent,
             cancel: Cancel::default(),
             origin: Origin { confirmed: true, ..Origin::default() },

@@ -45,9 +45,10 @@ pub fn outside_trash(tree: &Tree) -> Tree {
 
 /// Without the vault's own trash if that is empty: it is created when needed, and stays.
 pub fn without_empty_trash(tree: &Tree) -> Tree {
-    match tree.keys().any(|path| path.starts_with(".trash/")) {
-        true => tree.clone(),
-        false => outside_trash(tree),
+    if tree.keys().any(|path| path.starts_with(".trash/")) {
+        tree.clone()
+    } else {
+        outside_trash(tree)
     }
 }
 

@@ -92,7 +92,7 @@ fn an_enabled_rule_files_a_new_note_once_and_why_says_so_after_a_restart() {
     assert_eq!(jobs(&home, &vault).len(), 3, "nothing is done twice");
     let why = organize(&home, &vault, &["why", "Archive/new.md", "--rules"]).expect(0).stdout;
     for part in [
-        "Done things, by itself",
+        "Done things, automatically",
         "Inbox/new.md -> Archive/new.md",
         "status == \"done\"  true: status is done",
         "`Rules.yaml`, enabled",
@@ -107,7 +107,7 @@ fn an_enabled_rule_files_a_new_note_once_and_why_says_so_after_a_restart() {
     other_is_filed(&vault, "c");
     assert!(vault.join("Inbox/new.md").exists());
     let why = organize(&home, &vault, &["why", "Inbox/new.md"]).expect(0).stdout;
-    assert!(why.contains("by itself, undone since"), "{why}");
+    assert!(why.contains("automatically, undone since"), "{why}");
     drop(daemon);
     let _daemon = home.serve(&vault);
     other_is_filed(&vault, "d");

@@ -71,7 +71,7 @@ fn it_writes_nowhere_else_and_every_thread_is_held() {
             assert!(text.contains("max_in_flight = 9"), "{text}");
         }
         let run = home.run_in(&vault, &["doctor"]).expect(0);
-        let says = if confined { "its vault and its own folders" } else { "is false" };
+        let says = if confined { "its vault, its own folders" } else { "is false" };
         assert!(run.stdout.contains(says), "{run:?}");
     }
 }

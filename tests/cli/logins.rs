@@ -231,7 +231,7 @@ impl Ground {
         let (_, page) = browse(&login.address);
         assert!(page.contains("You are signed in at wiki"), "{page}");
         let run = login.end().expect(0);
-        assert!(run.stdout.contains("renewed by itself; scopes: notes"), "{run:?}");
+        assert!(run.stdout.contains("renewed automatically; scopes: notes"), "{run:?}");
         self.said.lock().unwrap().push_str(&format!("{run:?}"));
     }
 
@@ -342,12 +342,11 @@ fn a_daemon_renews_tokens_and_tells_nobody() {
     let mut places = vec![ground.home.state()];
     while let Some(place) = places.pop() {
         for entry in std::fs::read_dir(place).unwrap().flatten() {
-            match entry.path().is_dir() {
-                true => places.push(entry.path()),
-                false => {
-                    let bytes = std::fs::read(entry.path()).unwrap_or_default();
-                    said.push_str(&String::from_utf8_lossy(&bytes));
-                }
+            if entry.path().is_dir() {
+                places.push(entry.path())
+            } else {
+                let bytes = std::fs::read(entry.path()).unwrap_or_default();
+                said.push_str(&String::from_utf8_lossy(&bytes));
             }
         }
     }

@@ -47,9 +47,11 @@ fn examples_are_shown_before_adding_and_can_be_undone() {
     let listed = run(&["prompts", "--json"]).expect(0).json();
     assert_eq!(listed["prompts"].as_array().unwrap().len(), 6, "{listed}");
     assert_eq!(listed["examples"], json!([]));
-    assert!(run(&["prompts", "add", "--yes"]).expect(0).stdout.contains("every example is there"));
+    assert!(
+        run(&["prompts", "add", "--yes"]).expect(0).stdout.contains("every example already exists")
+    );
     let there = run(&["prompts", "add", "tasks", "--yes"]).expect(2).stderr;
-    assert!(there.contains("`/tasks` is there already"), "{there}");
+    assert!(there.contains("`/tasks` already exists"), "{there}");
     assert!(run(&["prompts", "show", "nothing"]).expect(2).stderr.contains("no prompt `nothing`"));
     run(&["undo"]).expect(0);
     assert_eq!(prompts(&vault).len(), 5);

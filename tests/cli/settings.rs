@@ -49,7 +49,7 @@ fn what_init_writes_is_right_and_never_overwrites() {
     home.run(&["config", "check"]).expect(0);
     let before = std::fs::read(home.config_file()).unwrap();
     let run = home.run(&["config", "init"]).expect(1);
-    assert!(run.stderr.contains("exists already"), "{run:?}");
+    assert!(run.stderr.contains("already exists"), "{run:?}");
     assert_eq!(std::fs::read(home.config_file()).unwrap(), before);
     let run = home.run(&["config", "path"]).expect(0);
     assert_eq!(run.stdout.trim_end(), home.config_file().to_str().unwrap());
@@ -181,7 +181,7 @@ fn mistakes_are_said_in_words_of_a_person() {
         std::fs::write(vault.join(format!("Projects/{number}.md")), "text\n").unwrap();
     }
     let asked = call(&["delete", "--path", "Projects"]).expect(1).stderr;
-    assert!(asked.contains("hint: `--yes` agrees beforehand"), "{asked}");
+    assert!(asked.contains("hint: add `--yes`, or run it on a terminal"), "{asked}");
     assert!(!asked.contains("confirmed"), "{asked}");
 }
 

@@ -253,9 +253,10 @@ impl Provider for Picky {
 
     fn stream(&self, request: Arc<TurnRequest>) -> TurnStream {
         *self.0.lock().unwrap() += 1;
-        let next = match format!("{:?}", request.messages).contains("the newer one") {
-            true => Next::Says(GOOD),
-            false => Next::Fails,
+        let next = if format!("{:?}", request.messages).contains("the newer one") {
+            Next::Says(GOOD)
+        } else {
+            Next::Fails
         };
         Scripted::of([next]).stream(request)
     }

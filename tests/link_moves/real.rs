@@ -273,9 +273,8 @@ fn draw(random: &mut Random, paths: &[String]) -> (String, String) {
     let any = |random: &mut Random| paths[random.below(paths.len())].clone();
     let folder = |path: &str| path.rsplit_once('/').map_or("", |(folder, _)| folder).to_owned();
     let (file, other) = (any(random), any(random));
-    let inside = |folder: String, name: &str| match folder.is_empty() {
-        true => name.to_owned(),
-        false => format!("{folder}/{name}"),
+    let inside = |folder: String, name: &str| {
+        if folder.is_empty() { name.to_owned() } else { format!("{folder}/{name}") }
     };
     let name = |path: &str| path.rsplit('/').next().unwrap_or_default().to_owned();
     let with_stem = |stem: &str| match name(&file).rsplit_once('.') {

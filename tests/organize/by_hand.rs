@@ -250,6 +250,39 @@ fn links_in_read_only_files_hold_back_what_they_lead_to() {
 }
 
 #[test]
+fn a_plan_names_the_links_that_lead_to_what_goes_to_the_trash() {
+    let vault = vault(&[
+        ("a.md", "[[b]]"),
+        ("b.md", "[[a]] [[c]]"),
+        ("c.md", ""),
+        ("d.md", "[[c]] [[c#x]] [[a]]"),
+        ("e.md", "[[C|c]]"),
+        ("f.md", "[[g]]"),
+        ("g.md", ""),
+    ]);
+    let plan = plan(
+        &vault,
+        &[
+            json!({"path": "a.md", "trash": true}),
+            json!({"path": "c.md", "trash": true}),
+            json!({"path": "f.md", "trash": true}),
+            json!({"path": "g.md", "trash": true}),
+        ],
+    );
+    let message = |path: &str| {
+        let item = plan.items.iter().find(|item| item.path == path).expect("an item");
+        item.problems.iter().map(|problem| &*problem.message).collect::<Vec<_>>()
+    };
+    assert_eq!(message("a.md"), ["2 links in 2 files will lead nowhere"]);
+    assert_eq!(message("c.md"), ["4 links in 3 files will lead nowhere"]);
+    assert_eq!(message("f.md"), [""; 0]);
+    // What links to it goes to the trash too.
+    assert_eq!(message("g.md"), [""; 0]);
+    assert_eq!(plan.applicable().count(), 4);
+    check(&vault, &plan);
+}
+
+#[test]
 fn more_items_than_a_plan_holds_are_no_plan() {
     let vault = vault(&[("a/1.md", ""), ("a/2.md", ""), ("b/1.md", "")]);
     let items = ["a/1.md", "a/2.md", "b/1.md"];

@@ -44,13 +44,13 @@ fn over<T>(
     work: impl FnOnce(&World<'_>) -> T,
 ) -> T {
     let context = &vault.context;
-    let moment =
-        context.index.properties.moment(&context.vault, &context.index.links, &context.cancel);
+    let snapshot =
+        context.index.properties.snapshot(&context.vault, &context.index.links, &context.cancel);
     let zone = *now().offset();
     let times = Times::new(&zone);
-    let moment = moment.expect("nobody withdraws").in_zone(&times);
+    let snapshot = snapshot.expect("nobody withdraws").in_zone(&times);
     let scope = Scope {
-        source: &moment,
+        source: &snapshot,
         now: now().timestamp_millis(),
         zone: &zone,
         this: None,
@@ -60,7 +60,7 @@ fn over<T>(
     let world = World {
         vault: &context.vault,
         index: &context.index,
-        moment: &moment,
+        snapshot: &snapshot,
         scope,
         settings,
         taken_once,

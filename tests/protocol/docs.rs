@@ -210,9 +210,10 @@ fn every_session_goes_as_the_page_says() {
 fn the_daemons_record_is_as_the_page_shows_it() {
     fn find(folder: &Path) -> Option<PathBuf> {
         std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).find_map(|path| {
-            match path.is_dir() {
-                true => find(&path),
-                false => (path.file_name()? == "daemon.json").then_some(path),
+            if path.is_dir() {
+                find(&path)
+            } else {
+                (path.file_name()? == "daemon.json").then_some(path)
             }
         })
     }

@@ -392,9 +392,10 @@ impl Desktop {
                     is_known
                 };
                 let priority = text("priority").unwrap_or_default();
-                self.saw(match is_known {
-                    true => Seen::Lost { title },
-                    false => Seen::Shown { id, title, body, priority },
+                self.saw(if is_known {
+                    Seen::Lost { title }
+                } else {
+                    Seen::Shown { id, title, body, priority }
                 });
             }
             _ => {}

@@ -198,9 +198,10 @@ fn what_fails_three_times_is_set_aside_and_can_be_tried_again() {
     let broken = Arc::clone(&is_broken);
     let desk = Desk::new(move |_, request| {
         let text = json!(history(request)).to_string();
-        match broken.load(Ordering::SeqCst) && text.contains("item0000") {
-            true => Answer::json(503, &json!({"error": {"message": "overloaded"}})),
-            false => adds(request),
+        if broken.load(Ordering::SeqCst) && text.contains("item0000") {
+            Answer::json(503, &json!({"error": {"message": "overloaded"}}))
+        } else {
+            adds(request)
         }
     });
     // Each conversation ends at once, so that a failure affects only its own message.

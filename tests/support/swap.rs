@@ -97,9 +97,10 @@ mod links {
                         }
                     }
                     // Otherwise there was no race.
-                    match opened > rounds / 100 && refused > rounds / 100 {
-                        true => Ok((opened, refused)),
-                        false => Err(format!("{opened} opened, {refused} refused")),
+                    if opened > rounds / 100 && refused > rounds / 100 {
+                        Ok((opened, refused))
+                    } else {
+                        Err(format!("{opened} opened, {refused} refused"))
                     }
                 },
             )

@@ -253,10 +253,8 @@ fn a_swap_that_a_crash_cut_short_is_done_whole_or_not_at_all() {
                     _ => !is_after || done == 3,
                 };
                 assert!(fits, "{what}: {recovered:?}");
-                let [first, second] = match is_after {
-                    true => ["b/Two.md", "a/One.md"],
-                    false => ["a/One.md", "b/Two.md"],
-                };
+                let [first, second] =
+                    if is_after { ["b/Two.md", "a/One.md"] } else { ["a/One.md", "b/Two.md"] };
                 if !one.is_empty() {
                     is(&vault, first, "one");
                     is(&vault, second, "two");

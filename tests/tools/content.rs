@@ -41,7 +41,7 @@ fn reading_numbers_lines_and_pages() {
 fn a_page_is_no_longer_than_the_caller_takes() {
     let long: String = (1..=3_000).map(|n| format!("line {n} of a long note\n")).collect();
     let mut vault = vault(&[("long.md", &long)]);
-    vault.context.room = 6_000;
+    vault.context.max_chars = 6_000;
     let (mut next, mut seen) = (json!(1), String::new());
     while !next.is_null() {
         let arguments = json!({ "path": "long", "start_line": next });
@@ -78,7 +78,7 @@ fn a_long_paragraph_is_read_to_its_end() {
         "[lines 1-5 of 5]\n[1 line cut to 2000 characters; more of one with its number as \
          start_line, and start_character 2001]"
     ));
-    vault.context.room = 5_000;
+    vault.context.max_chars = 5_000;
     let line = note.lines().nth(2).expect("the long one").chars();
     let mut seen: String = line.clone().take(2_000).collect();
     let mut next = json!(2_001);
@@ -391,7 +391,7 @@ fn a_save_keeps_mode_and_hard_links_and_heeds_read_only() {
     std::fs::hard_link(at("twin.md"), at("other.md")).expect("linked");
     let text = vault
         .text("edit_file", json!({ "path": "twin", "old_text": "shared", "new_text": "both" }));
-    assert!(text.contains("other names"), "{text}");
+    assert!(text.contains("its hard links show the change too"), "{text}");
     assert_eq!(vault.content("other.md"), "both");
     assert_eq!(at("twin.md").metadata().expect("there").nlink(), 2);
     assert_eq!(vault.ok("get_file_info", json!({ "path": "twin" }))["other_names"], 1);
@@ -526,9 +526,10 @@ fn a_patch_cannot_reach_where_no_tool_can() {
         ("x/../.GIT/config", ProtectedPath),
     ] {
         for new in [false, true] {
-            let (old, from, text) = match new {
-                true => ("/dev/null".to_owned(), "-0,0", ""),
-                false => (format!("a/{path}"), "-1", "-a\n"),
+            let (old, from, text) = if new {
+                ("/dev/null".to_owned(), "-0,0", "")
+            } else {
+                (format!("a/{path}"), "-1", "-a\n")
             };
             let evil = format!("--- {old}\n+++ b/{path}\n@@ {from} +1 @@\n{text}+evil\n");
             // Also after a part that fits.

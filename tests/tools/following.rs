@@ -77,9 +77,10 @@ fn links_that_were_there_before_stay_as_they_were_written() {
         let vault = vault(&[("Plan.md", "1"), ("Archive/Plan.md", "2"), ("x.md", "")]);
         let texts = [("L.md", "see [[Plan]]\n"), ("d/M.md", "todo: [[Idea]]\n")];
         for (path, text) in texts {
-            match by_steward {
-                true => drop(vault.ok("write_file", json!({"path": path, "content": text}))),
-                false => vault.put(path, text),
+            if by_steward {
+                drop(vault.ok("write_file", json!({"path": path, "content": text})))
+            } else {
+                vault.put(path, text)
             }
         }
         if !by_steward {

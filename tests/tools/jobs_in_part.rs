@@ -210,10 +210,7 @@ proptest! {
         let done = undo(&vault, &part);
         prop_assert_eq!(&done["blocked"], &json!([]));
         prop_assert_eq!(&leads(&vault), &led, "{:?}", seen(&vault));
-        let rest = match done["state"] == "partly_undone" {
-            true => undo(&vault, &[]),
-            false => done,
-        };
+        let rest = if done["state"] == "partly_undone" { undo(&vault, &[]) } else { done };
         prop_assert_eq!(&leads(&vault), &led);
         prop_assert_eq!(&rest["blocked"], &json!([]));
         prop_assert_eq!(notes(&vault), before);

@@ -95,9 +95,10 @@ fn texts_of_a_lost_database_stay() {
         let texts = vault.blobs().len();
         let vault = vault.reopened();
         let place = vault.state.join("state.db");
-        match moved_aside {
-            true => fs::write(&place, "no database at all").expect("written"),
-            false => fs::remove_file(&place).expect("removed"),
+        if moved_aside {
+            fs::write(&place, "no database at all").expect("written")
+        } else {
+            fs::remove_file(&place).expect("removed")
         }
         let recovered = vault.journal().recover().expect("made sound");
         assert_eq!(recovered.warnings.len(), 1, "{recovered:?}");

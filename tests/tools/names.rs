@@ -187,7 +187,7 @@ fn what_people_say_is_understood_and_nothing_is_guessed() {
 
 /// Below this the test fails: of the garbled names that mean a note, those suggested first and
 /// within the first five.
-const LEAST_GARBLED: (usize, usize) = (38, 39);
+const MIN_GARBLED: (usize, usize) = (38, 39);
 
 #[test]
 fn garbled_names_are_offered_by_their_letters_and_none_is_acted_on() {
@@ -229,7 +229,7 @@ fn garbled_names_are_offered_by_their_letters_and_none_is_acted_on() {
         let _ = writeln!(table, "| {kind} | {names} | {first} | {within} | {not} |");
     }
     println!("{table}\n{missed}");
-    assert!(all[1] >= LEAST_GARBLED.0 && all[1] + all[2] >= LEAST_GARBLED.1, "{table}\n{missed}");
+    assert!(all[1] >= MIN_GARBLED.0 && all[1] + all[2] >= MIN_GARBLED.1, "{table}\n{missed}");
     let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/names.md");
     let page = std::fs::read_to_string(page).unwrap_or_default();
     assert!(

@@ -188,7 +188,7 @@ mod unix {
         assert_eq!(vault.ok("get_file_info", json!({ "path": "note" }))["other_names"], 1);
         let text = vault
             .text("edit_file", json!({ "path": "note", "old_text": "old", "new_text": "new" }));
-        assert!(text.contains("other names"), "{text}");
+        assert!(text.contains("its hard links show the change too"), "{text}");
         assert_eq!(std::fs::read_to_string(&twin).expect("read"), "new");
         assert_eq!(vault.place.join("note.md").metadata().expect("there").nlink(), 2);
     }

@@ -58,7 +58,7 @@ fn a_long_pdf_is_continued_where_the_answer_ended() {
         (1..=60).map(|page| format!("page {page} {}", "word ".repeat(60))).collect();
     let mut vault =
         vault(&[("long.pdf", &pdf(&words.iter().map(String::as_str).collect::<Vec<_>>()))]);
-    vault.context.room = 4_000;
+    vault.context.max_chars = 4_000;
     let (mut next, mut seen) = (json!(1), 0);
     while !next.is_null() {
         let arguments = json!({"path": "long.pdf", "start_page": next});

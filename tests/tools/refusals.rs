@@ -87,9 +87,10 @@ impl<'a> Locked<'a> {
         use std::os::unix::fs::PermissionsExt;
         let mode = fs::metadata(place).expect("there").permissions().mode();
         fs::set_permissions(place, fs::Permissions::from_mode(mode & !0o222)).expect("set");
-        let may = match place.is_dir() {
-            true => fs::write(place.join("may"), "").is_ok(),
-            false => fs::File::options().append(true).open(place).is_ok(),
+        let may = if place.is_dir() {
+            fs::write(place.join("may"), "").is_ok()
+        } else {
+            fs::File::options().append(true).open(place).is_ok()
         };
         let mut locked = Self { place, mode, by_attribute: false };
         if may {

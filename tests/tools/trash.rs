@@ -237,15 +237,12 @@ fn files_stored_on_another_disk_are_restored_completely() {
             let found = trash.first().map(|item| (&item.place, item.was.as_ref()));
             let was = crate::changes::path(path);
             assert_eq!((found, trash.len()), (Some((&TrashPlace::Kept, Some(&was))), 1), "{name}");
-            let notes = match by_undo {
-                true => {
-                    let undone = vault.journal().undo(Target::Set(set), false, &origin);
-                    undone.unwrap_or_else(|error| panic!("{name}: {error}")).notes
-                }
-                false => {
-                    let back = vault.journal().trash().restore(&trash[0].id, None, &origin);
-                    back.unwrap_or_else(|error| panic!("{name}: {error}")).notes
-                }
+            let notes = if by_undo {
+                let undone = vault.journal().undo(Target::Set(set), false, &origin);
+                undone.unwrap_or_else(|error| panic!("{name}: {error}")).notes
+            } else {
+                let back = vault.journal().trash().restore(&trash[0].id, None, &origin);
+                back.unwrap_or_else(|error| panic!("{name}: {error}")).notes
             };
             assert_eq!(notes, [""; 0], "{name}");
             assert_eq!(tree(&vault.place), before, "{name}");

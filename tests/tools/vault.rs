@@ -187,7 +187,7 @@ fn context(place: &Path, state: &Path) -> Context {
         index: Index::new(vault.clone()),
         vault,
         settings: tools::Settings::default(),
-        room: usize::MAX,
+        max_chars: usize::MAX,
         most: Permission::Permanent,
         cancel: Cancel::default(),
         origin: Origin::default(),

@@ -10,11 +10,11 @@ use super::search::PATTERNS;
 use crate::report::{Page, Row, short, thousands, time};
 use crate::timing::Times;
 
-/// From this many cores on, each must be worth [`LEAST_EFFICIENCY`].
+/// From this many cores on, each must be worth [`MIN_EFFICIENCY`].
 const EFFICIENT_FROM: usize = 8;
 
 /// The least efficiency of a core among several, compared with one alone.
-const LEAST_EFFICIENCY: f64 = 0.7;
+const MIN_EFFICIENCY: f64 = 0.7;
 
 /// Requests of the client that is alone.
 const ALONE: usize = 300;
@@ -36,7 +36,7 @@ pub fn measure(ground: &Ground<'_>, page: &mut Page, counts: &[usize]) -> Result
     if all < EFFICIENT_FROM {
         page.say(format!(
             "This machine has {all} cores: whether {EFFICIENT_FROM} and more are worth \
-             {LEAST_EFFICIENCY} of themselves takes a larger one."
+             {MIN_EFFICIENCY} of themselves takes a larger one."
         ));
     }
     let mut first = None;
@@ -76,7 +76,7 @@ pub fn measure(ground: &Ground<'_>, page: &mut Page, counts: &[usize]) -> Result
         );
         if cores >= EFFICIENT_FROM && least == 1 {
             let what = format!("{CLIENTS} clients searching on {cores} cores, of linear");
-            page.add(Row::new(what, ground.notes).at_least(efficiency, LEAST_EFFICIENCY));
+            page.add(Row::new(what, ground.notes).at_least(efficiency, MIN_EFFICIENCY));
         }
     }
     Ok(())

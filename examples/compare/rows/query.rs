@@ -83,7 +83,7 @@ pub fn opened(vault: &Path, state: &Path) -> Result<Context> {
         journal: Journal::open(writer, Store::at(state), journal::Settings::default()),
         index: Index::new(vault.clone()),
         settings: tools::Settings::default(),
-        room: usize::MAX,
+        max_chars: usize::MAX,
         most: Permission::Permanent,
         cancel: Cancel::default(),
         origin: Origin::default(),

@@ -73,13 +73,12 @@ impl Conversations {
     /// daily database backups still contain the conversation.
     pub fn delete(&self, id: ConversationId) -> Result<()> {
         let mut activity = lock(&self.0.last_active);
-        match self.rows().delete(id, FOREIGN)? {
-            true => {
-                activity.remove(&id);
-                self.publish(&ConversationEvent::Deleted(id));
-                Ok(())
-            }
-            false => Err(ConversationError::NotFound { id }),
+        if self.rows().delete(id, FOREIGN)? {
+            activity.remove(&id);
+            self.publish(&ConversationEvent::Deleted(id));
+            Ok(())
+        } else {
+            Err(ConversationError::NotFound { id })
         }
     }
 
@@ -103,9 +102,10 @@ impl Conversations {
     /// and when.
     pub fn pending_deletions(&self) -> Result<Option<String>> {
         let limit = self.limit()?;
-        let beyond = match limit.effective == limit.requested {
-            true => 0,
-            false => self.rows().beyond(limit.requested)?,
+        let beyond = if limit.effective == limit.requested {
+            0
+        } else {
+            self.rows().beyond(limit.requested)?
         };
         let due = DateTime::from_timestamp_millis(limit.since.saturating_add(LIMIT_DELAY));
         let Some(due) = due.filter(|_| beyond > 0) else { return Ok(None) };

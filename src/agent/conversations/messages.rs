@@ -101,7 +101,9 @@ impl Conversations {
         match self.store_message(notice, VOICE, Some(conversation), Some(received))? {
             DeliveryResult::Arrived(arrived) => Ok(arrived),
             DeliveryResult::Repeated(turn) => {
-                unreachable!("only a resumed message may have been delivered before, in {turn}")
+                unreachable!(
+                    "resuming starts a turn or finds one running; got a delivery in {turn}"
+                )
             }
         }
     }

@@ -53,9 +53,10 @@ impl Conversations {
         id: ConversationId,
         branch: BranchId,
     ) -> Result<Vec<Option<Item>>> {
-        match self.branches(id)?.iter().any(|known| known.number == branch) {
-            true => self.with_gaps(id, branch),
-            false => Err(ConversationError::NoBranch { id, branch }),
+        if self.branches(id)?.iter().any(|known| known.number == branch) {
+            self.with_gaps(id, branch)
+        } else {
+            Err(ConversationError::NoBranch { id, branch })
         }
     }
 

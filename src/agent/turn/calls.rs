@@ -173,10 +173,8 @@ impl Turn {
         out.push(Effect::Show(Show::Message { id, text, kind }));
         self.has_spoken = true;
         self.asks_person |= is_question;
-        let text = match is_question {
-            true => "asked; the user's next message is the answer",
-            false => "delivered",
-        };
+        let text =
+            if is_question { "asked; the user's next message is the answer" } else { "delivered" };
         self.settle(at, CallResult::done(text.to_owned(), json!({})), out);
     }
 
@@ -240,9 +238,10 @@ impl Turn {
             text = format!("{text}\n[{warning}]");
         }
         let is_cut = called.text.chars().count() > self.limits.result_chars;
-        let read_updates = match is_cut {
-            true => read_set::of_a_part(called.read_updates.clone()),
-            false => called.read_updates.clone(),
+        let read_updates = if is_cut {
+            read_set::of_a_part(called.read_updates.clone())
+        } else {
+            called.read_updates.clone()
         };
         let image = called.image.as_ref().map(|image| {
             let (path, revision) = (image.path.clone(), image.revision.clone());

@@ -41,14 +41,14 @@ pub struct Limits {
 }
 
 /// All tools, and whether each one changes something. Tools that only read run in parallel.
-pub type Changes = Arc<BTreeMap<String, bool>>;
+pub type ToolEffects = Arc<BTreeMap<String, bool>>;
 
 #[derive(Debug)]
 pub struct Turn {
     /// The prefix of this turn's message ids.
     name: String,
     limits: Limits,
-    changes: Changes,
+    changes: ToolEffects,
     phase: Phase,
     /// The number of message ids issued.
     messages: u32,
@@ -122,7 +122,7 @@ enum AfterCalls {
 
 impl Turn {
     /// A turn without a message. `name` is unique among all turns.
-    pub fn new(name: impl Into<String>, limits: Limits, changes: Changes) -> Self {
+    pub fn new(name: impl Into<String>, limits: Limits, changes: ToolEffects) -> Self {
         Self {
             name: name.into(),
             limits,
@@ -153,7 +153,7 @@ impl Turn {
     }
 
     /// Restricts the turn to `scope`, because the history contains messages from such a sender.
-    pub fn limit(&mut self, scope: Scope) {
+    pub fn restrict(&mut self, scope: Scope) {
         self.scope = self.scope.max(scope);
     }
 
@@ -163,7 +163,7 @@ impl Turn {
     }
 
     /// The most characters of a tool result that the model gets.
-    pub fn room(&self) -> usize {
+    pub fn max_chars(&self) -> usize {
         self.limits.result_chars
     }
 
@@ -176,14 +176,14 @@ impl Turn {
         }
         match event {
             Event::Started(user_message) if self.phase == Phase::New => {
-                self.trust(&user_message);
+                self.restrict_to_sender(&user_message);
                 let note = user_message.note.clone();
                 out.push(Effect::Show(Show::User(user_message)));
                 out.extend(note.map(|note| Effect::Record(Entry::notice(note))));
                 self.ask_model(&mut out);
             }
             Event::Resumed(user_message) if self.phase == Phase::New => {
-                self.trust(&user_message);
+                self.restrict_to_sender(&user_message);
                 out.push(Effect::Show(Show::Resumed(user_message)));
                 self.ask_model(&mut out);
             }
@@ -217,7 +217,7 @@ impl Turn {
 
     /// Delivers a person's message.
     fn deliver(&mut self, user_message: UserMessage, out: &mut Vec<Effect>) {
-        self.trust(&user_message);
+        self.restrict_to_sender(&user_message);
         let note = user_message.note.clone();
         out.push(Effect::Record(user_message.entry()));
         out.push(Effect::Show(Show::User(user_message)));
@@ -231,7 +231,7 @@ impl Turn {
 
     /// Restricts the turn to the least trusted sender so far. A turn never has the scope of the
     /// person's own programs.
-    fn trust(&mut self, user_message: &UserMessage) {
+    fn restrict_to_sender(&mut self, user_message: &UserMessage) {
         self.scope = self.scope.max(user_message.scope).max(Scope::Client);
     }
 
@@ -254,13 +254,13 @@ impl Turn {
         let why = match (self.must_end, has_messages) {
             (Some(why), _) => Some(why),
             (None, false) if self.rounds >= self.limits.rounds => {
-                Some("the most rounds of one turn are reached")
+                Some("it has reached the limit of rounds")
             }
             (None, false) if self.calls >= self.limits.calls => {
-                Some("the most calls of one turn are reached")
+                Some("it has reached the limit of tool calls")
             }
             (None, false) if self.limits.tokens > 0 && self.tokens >= self.limits.tokens => {
-                Some("the most tokens of one turn are reached")
+                Some("it has reached the limit of tokens")
             }
             (None, _) => None,
         };
@@ -362,7 +362,7 @@ impl Turn {
         }
         // Calls in a truncated answer may be incomplete.
         let cut_off = match &turn.stop {
-            Stop::MaxTokens => Some("the answer was cut off at the most tokens it may have"),
+            Stop::MaxTokens => Some("the answer was cut off at its token limit"),
             Stop::ContextFull => Some("the answer was cut off, since the window is full"),
             Stop::Refusal(_) => Some("the answer was refused"),
             _ if self.is_last => Some("there are no tools in the last step of a turn"),
@@ -378,7 +378,7 @@ impl Turn {
             Stop::Paused => AfterCalls::Continue,
             _ if !calls.is_empty() || !self.undelivered.is_empty() => AfterCalls::Continue,
             Stop::MaxTokens => {
-                let title = "the answer was cut off: it reached the most tokens it may have";
+                let title = "the answer was cut off at its token limit";
                 self.notice(Severity::Warning, title, "", out);
                 AfterCalls::Finish(Reason::MaxTokens)
             }

@@ -68,9 +68,10 @@ impl Printer<'_> {
             Node::List(items) => self.list('[', items, ']'),
             Node::Property(number) => {
                 let name = self.of.properties.get(*number).map_or("", |name| &**name);
-                match is_name(name) && !RESERVED.contains(&name) {
-                    true => self.text.push_str(name),
-                    false => self.named("note", name, true),
+                if is_name(name) && !RESERVED.contains(&name) {
+                    self.text.push_str(name)
+                } else {
+                    self.named("note", name, true)
                 }
             }
             Node::File => self.text.push_str("file"),

@@ -408,9 +408,10 @@ impl<'s> Parser<'s> {
             self.scan.blanks();
             return Ok(Some((Classic::NotEqual, at)));
         }
-        match self.scan.rest().starts_with('=') {
-            true => Err(self.scan.fault_here("`=` is not an operator").hint("write `==`")),
-            false => Ok(None),
+        if self.scan.rest().starts_with('=') {
+            Err(self.scan.fault_here("`=` is not an operator").hint("write `==`"))
+        } else {
+            Ok(None)
         }
     }
 

@@ -30,9 +30,10 @@ fn round(_: &mut Context<'_>, value: &Value, args: &[Value]) -> Outcome {
     let digits = number_of(args, 0).map_or(0, |digits| digits as i32);
     // Only powers of ten from 1 on are exact, and the same on every system.
     let factor = 10f64.powi(digits.unsigned_abs().min(308) as i32);
-    let rounded = match digits >= 0 {
-        true => number_text::rounded(number * factor) / factor,
-        false => number_text::rounded(number / factor) * factor,
+    let rounded = if digits >= 0 {
+        number_text::rounded(number * factor) / factor
+    } else {
+        number_text::rounded(number / factor) * factor
     };
     // If the factor overflows, the number has no digits to round.
     Ok(Value::Number(if rounded.is_finite() { rounded } else { number }))

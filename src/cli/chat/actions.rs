@@ -198,9 +198,10 @@ async fn agents(talk: &mut Chat<'_>) -> Result<()> {
         let line = format!("{mark} {}  {}", safe::line(name), safe::line(description));
         talk.view.remark(Style::PLAIN, line.trim_end())?;
     }
-    match offered.is_empty() {
-        true => talk.view.remark(Style::DIM, "`[agents.NAME]` in the settings adds one"),
-        false => Ok(()),
+    if offered.is_empty() {
+        talk.view.remark(Style::DIM, "`[agents.NAME]` in the settings adds one")
+    } else {
+        Ok(())
     }
 }
 

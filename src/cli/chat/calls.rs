@@ -6,7 +6,7 @@ use super::look::Look;
 use super::markdown::style::Style;
 use super::safe;
 use crate::agent::own_tools;
-use crate::cli::words::counted;
+use crate::note::counted::counted;
 use crate::protocol::session::ToolCallStatus;
 use crate::tools::{Names, Registry};
 

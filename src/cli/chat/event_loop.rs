@@ -95,10 +95,11 @@ impl EventLoop<'_, '_> {
             let mut next = NextStep::GoOn;
             tokio::select! {
                 biased;
-                () = self.interrupts.next() => match typing {
+                () = self.interrupts.next() => if typing {
                     // Pressed just before the prompt appeared, or sent by another program.
-                    true => next = self.interrupted_at_prompt(false).await?,
-                    false => self.interrupt().await?,
+                    next = self.interrupted_at_prompt(false).await?;
+                } else {
+                    self.interrupt().await?;
                 },
                 typed = line(&mut talk.view.editor), if typing => next = self.typed(typed).await?,
                 answer = talk.questions.typed(), if asking => {
@@ -196,9 +197,10 @@ impl EventLoop<'_, '_> {
         };
         match back {
             Ok(Reconnected { missed: true, is_new_run }) => {
-                let words = match is_new_run {
-                    true => "connected again; the daemon was restarted",
-                    false => "connected again; some events were missed",
+                let words = if is_new_run {
+                    "connected again; the daemon was restarted"
+                } else {
+                    "connected again; some events were missed"
                 };
                 talk.view.remark(Style::YELLOW, words)?;
                 talk.running = talk.link.is_waiting();

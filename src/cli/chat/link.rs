@@ -147,9 +147,10 @@ impl<'a> Link<'a> {
         });
         let params = ToolsCallParams { name: name.to_owned(), arguments, meta };
         let answer = self.call(&params).await?;
-        match answer.is_error {
-            true => Err(Failure::of_tool(answer.structured_content)),
-            false => Ok(answer.structured_content),
+        if answer.is_error {
+            Err(Failure::of_tool(answer.structured_content))
+        } else {
+            Ok(answer.structured_content)
         }
     }
 

@@ -102,13 +102,12 @@ pub fn run(session: &Session, arguments: &ChatArguments) -> Result<ExitCode> {
         let mut link = Link::open(session, person).await?;
         let conversation = with_agent(&mut link, conversation, agent).await?;
         let (names, prompts) = (Names::default(), Names::default());
-        let editor = match person {
-            true => {
-                let history = session.folders.prepare(session.vault()?)?.join(HISTORY);
-                let (names, prompts) = (Names::clone(&names), Names::clone(&prompts));
-                Some(Editor::start(history, names, prompts, look.styled)?)
-            }
-            false => None,
+        let editor = if person {
+            let history = session.folders.prepare(session.vault()?)?.join(HISTORY);
+            let (names, prompts) = (Names::clone(&names), Names::clone(&prompts));
+            Some(Editor::start(history, names, prompts, look.styled)?)
+        } else {
+            None
         };
         let (stays, usage) = (message.is_none(), arguments.usage);
         let choices = ChatOptions { conversation, stays, usage, look };

@@ -7,8 +7,8 @@ use super::markdown::style::Style;
 use super::safe;
 use super::talk::Chat;
 use super::transcript::OutputPart;
-use crate::cli::words::counted;
 use crate::cli::{Failure, Result};
+use crate::note::counted::counted;
 use crate::note::path::{visible, visible_lines};
 use crate::protocol::proposals::{
     ProposalInfo, ProposalPart, ProposalsApplyParams, ProposalsListParams, ProposalsRejectParams,
@@ -28,16 +28,18 @@ pub async fn show(talk: &mut Chat<'_>, was_asked: bool) -> Result<()> {
     }
     let proposals: Vec<_> = waiting.into_iter().flat_map(|one| one.proposals).collect();
     if proposals.is_empty() {
-        return match was_asked {
-            true => talk.view.remark(Style::DIM, "no proposed change waits in this conversation"),
-            false => Ok(()),
+        return if was_asked {
+            talk.view.remark(Style::DIM, "no proposed change waits in this conversation")
+        } else {
+            Ok(())
         };
     }
     let text = list_proposals(&proposals, talk.view.look);
     talk.view.show(vec![OutputPart::Remark(text)])?;
-    let words = match talk.stays {
-        true => "/apply applies all of it, /apply 1 or /apply 1.2 a part; /reject drops it",
-        false => "in `steward chat`, /apply applies it and /reject drops it",
+    let words = if talk.stays {
+        "/apply applies all of it, /apply 1 or /apply 1.2 a part; /reject drops it"
+    } else {
+        "in `steward chat`, /apply applies it and /reject drops it"
     };
     talk.view.remark(Style::DIM, words)
 }
@@ -66,7 +68,11 @@ pub async fn reject(talk: &mut Chat<'_>, only: Vec<ProposalPart>) -> Result<()> 
 
 fn conversation(talk: &Chat<'_>) -> Result<String> {
     talk.conversation.clone().ok_or_else(|| {
-        Failure::other("unknown_session", "there is no current conversation", "say something first")
+        Failure::other(
+            "unknown_session",
+            "there is no current conversation",
+            "send a message first",
+        )
     })
 }
 

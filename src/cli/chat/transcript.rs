@@ -6,7 +6,7 @@ use super::calls::Calls;
 use super::look::{Look, Message};
 use super::markdown::style::Style;
 use super::safe;
-use crate::cli::words::counted;
+use crate::note::counted::counted;
 use crate::protocol::events::ChangeSetInfo;
 use crate::protocol::session::{Cost, MessageKind, MessageParams, SessionUpdate, ToolCallContent};
 use crate::protocol::tools::Content;

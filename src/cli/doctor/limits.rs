@@ -3,7 +3,7 @@
 #![expect(clippy::disallowed_methods, reason = "the system's limits, outside every vault")]
 
 use super::checks::Doctor;
-use crate::cli::words::counted;
+use crate::note::counted::counted;
 
 pub(super) fn check(doctor: &Doctor<'_>, folders: usize) {
     let limit = |name: &str| -> Option<usize> {

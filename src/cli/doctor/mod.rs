@@ -16,10 +16,10 @@ use serde_json::json;
 
 use super::plugin;
 use crate::cli::output::Paint;
-use crate::cli::words::counted;
 use crate::cli::{Output, Result};
 use crate::config::layers::{self, Flags, Settings};
 use crate::config::{Config, Environment, folders, obsidian, vaults};
+use crate::note::counted::counted;
 use checks::{Check, CheckResult, Doctor};
 
 /// Runs all checks, even if some fail, and prints one line each. The exit code is 1 if any fails.
@@ -102,9 +102,10 @@ fn settings(doctor: &Doctor<'_>, flags: &Flags) -> Option<Settings> {
             let file = settings.file.display();
             doctor.ok(
                 "settings",
-                match settings.file_exists {
-                    true => format!("`{file}` is right"),
-                    false => format!("no `{file}`; using defaults"),
+                if settings.file_exists {
+                    format!("`{file}` is right")
+                } else {
+                    format!("no `{file}`; using defaults")
                 },
             );
             for notice in &settings.notices {

@@ -4,8 +4,8 @@ use std::path::Path;
 
 use super::checks::Doctor;
 use crate::cli::Failure;
-use crate::cli::words::counted;
 use crate::daemon;
+use crate::note::counted::counted;
 use crate::protocol::status::{StatusResult, Watching as Served};
 use crate::vault::{Abilities, TrashOption, Vault, Watching};
 
@@ -54,8 +54,8 @@ pub(super) fn check(doctor: &Doctor<'_>, root: &Path, state: &Path, served: Opti
 fn conflicts(doctor: &Doctor<'_>, vault: &Vault) {
     const SHOWN: usize = 20;
     let found = vault.conflicts();
-    let hint = "compare the two; if they are versions of one note, keep what counts in one; nothing here \
-                touches them by itself";
+    let hint = "compare the two; if they are versions of one note, keep what counts in one; the steward \
+                leaves both as they are";
     for (copy, original) in found.iter().take(SHOWN) {
         doctor.warn(
             "conflicts",
@@ -118,7 +118,7 @@ fn watching(doctor: &Doctor<'_>, vault: &Vault, served: Option<StatusResult>) {
         ),
         Watching::Off => doctor.warn(
             "watching",
-            "changes by other programs are not noticed by themselves",
+            "changes by other programs are not noticed",
             "restart the daemon",
         ),
     }

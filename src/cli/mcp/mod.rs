@@ -41,11 +41,10 @@ pub fn run(session: &Session, arguments: &McpArguments) -> Result<()> {
         None => relay::run(session, root),
         Some(McpAction::Config { client, write, yes }) => {
             let server = clients::server(session, *client, root)?;
-            match write {
-                true => {
-                    write::write(*client, &session.environment, &server, *yes, &session.output)?
-                }
-                false => clients::print(*client, server, &session.output)?,
+            if *write {
+                write::write(*client, &session.environment, &server, *yes, &session.output)?
+            } else {
+                clients::print(*client, server, &session.output)?
             }
             Ok(())
         }

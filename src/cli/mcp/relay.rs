@@ -29,7 +29,7 @@ use crate::server::Settings;
 use crate::tools::{Registry, Tier};
 
 /// The most unanswered requests; the next line is read when one is answered.
-const MOST: usize = 64;
+const MAX_UNANSWERED: usize = 64;
 
 /// Checks that the daemon is alive.
 const PING: &str = r#"{"jsonrpc":"2.0","id":0,"method":"ping"}"#;
@@ -73,7 +73,7 @@ impl Relay<'_> {
         let mut listeners: Vec<AbortHandle> = Vec::new();
         loop {
             let line = tokio::select! {
-                line = lines.recv(), if open && calls.len() < MOST => line,
+                line = lines.recv(), if open && calls.len() < MAX_UNANSWERED => line,
                 Some((id, answer)) = calls.next() => {
                     in_flight.remove(&id);
                     // A cancelled request gets no answer.
@@ -114,7 +114,7 @@ impl Relay<'_> {
                 Ok(ClientLine::Request { id, .. } | ClientLine::Subscription { id, .. })
                     if in_flight.contains_key(&id) =>
                 {
-                    let message = "this id is in flight already";
+                    let message = "this id is already in flight";
                     Fault::from(ErrorObject::new(Kind::DuplicateId, message)).text(None)
                 }
                 Ok(ClientLine::Subscription { id, subscription }) => {

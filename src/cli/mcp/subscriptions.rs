@@ -11,7 +11,7 @@ use serde::Deserialize as _;
 use serde_json::{Map, Value, json};
 
 use crate::mcp::fault::Fault;
-use crate::mcp::listen::MOST;
+use crate::mcp::listen::MAX_SUBSCRIPTIONS;
 use crate::protocol::envelope::RequestId;
 
 pub enum SubscriptionChange {
@@ -44,11 +44,14 @@ impl Subscriptions {
     pub fn change(&mut self, subscription: SubscriptionChange) -> Result<(), Fault> {
         match subscription {
             SubscriptionChange::Unsubscribe(uri) => drop(self.0.remove(&uri)),
-            SubscriptionChange::Subscribe(uri) if self.0.len() < MOST || self.0.contains(&uri) => {
+            SubscriptionChange::Subscribe(uri)
+                if self.0.len() < MAX_SUBSCRIPTIONS || self.0.contains(&uri) =>
+            {
                 self.0.insert(uri);
             }
             SubscriptionChange::Subscribe(_) => {
-                let message = format!("a client can subscribe to at most {MOST} resources");
+                let message =
+                    format!("a client can subscribe to at most {MAX_SUBSCRIPTIONS} resources");
                 return Err(Fault::params(message));
             }
         }

@@ -57,9 +57,10 @@ pub fn write(
         }
         file.save(&text)?;
     }
-    let text = match is_changed {
-        true => format!("wrote `{name}`\n{}", client.next()),
-        false => format!("`{name}` has the entry already"),
+    let text = if is_changed {
+        format!("wrote `{name}`\n{}", client.next())
+    } else {
+        format!("`{name}` has the entry already")
     };
     output.answer(&json!({ "path": path, "changed": is_changed }), text)?;
     Ok(())

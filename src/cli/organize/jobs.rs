@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 
 use super::agreed;
 use super::plans::without_identity;
-use crate::cli::words::counted;
 use crate::cli::{CallOptions, Failure, Result, Session};
+use crate::note::counted::counted;
 use crate::protocol::organize::OrganizeStopParams;
 use crate::tools::{ApplyPlan, ListJobs, RollbackJob, ShowPlan, Tool as _};
 
@@ -194,7 +194,12 @@ pub fn undo(session: &Session, arguments: &UndoJobArguments) -> Result<ExitCode>
             data["undone"].as_u64().unwrap_or(0) + data["standing"].as_u64().unwrap_or(0),
             arguments.job
         ),
-        None => format!("Nothing of job {} could be undone.", arguments.job),
+        None if data["blocked"].as_array().is_some_and(|blocked| !blocked.is_empty()) => {
+            format!("Nothing of job {} could be undone.", arguments.job)
+        }
+        None => {
+            format!("Nothing is left of job {}: what it had begun is rolled back.", arguments.job)
+        }
     })?;
     for one in data["blocked"].as_array().into_iter().flatten() {
         let text = |key: &str| one[key].as_str().unwrap_or_default();

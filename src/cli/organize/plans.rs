@@ -104,9 +104,10 @@ pub fn plan(session: &Session, arguments: &PlanArguments) -> Result<()> {
     let mut tool_arguments = json!({});
     if let Some(rules) = &arguments.rules {
         // A path that does not exist here is one in the vault.
-        tool_arguments["rules"] = json!(match rules == "-" || Path::new(rules).is_file() {
-            true => text(rules)?,
-            false => rules.clone(),
+        tool_arguments["rules"] = json!(if rules == "-" || Path::new(rules).is_file() {
+            text(rules)?
+        } else {
+            rules.clone()
         });
     }
     if let Some(file) = &arguments.items {
@@ -223,9 +224,10 @@ fn why_now(session: &Session, arguments: &WhyArguments) -> Result<()> {
 fn item_lines(done: &JobChanges, with_rules: bool) -> Vec<String> {
     let rules = done.item.rules.join(", ");
     let time = local(done.time, "%Y-%m-%d %H:%M:%S");
-    let how = match done.enabled.is_empty() {
-        true => format!("in a plan that `{}` applied", done.caller),
-        false => "by itself".to_owned(),
+    let how = if done.enabled.is_empty() {
+        format!("in a plan that `{}` applied", done.caller)
+    } else {
+        "automatically".to_owned()
     };
     let undone = if done.is_undone { ", undone since" } else { "" };
     let mut lines = vec![

@@ -13,9 +13,9 @@ use serde_json::json;
 use super::agreed;
 use crate::bases::diagnostic::{Diagnostic, Severity};
 use crate::calls::Calls;
-use crate::cli::words::counted;
 use crate::cli::{Failure, Result, Session, completions};
 use crate::methods;
+use crate::note::counted::counted;
 use crate::organize::rules_file::MAX_BYTES;
 use crate::organize::sentence::sentence;
 use crate::protocol::organize::{
@@ -223,9 +223,10 @@ fn diff(session: &Session, name: Option<&str>) -> Result<()> {
             diffs.push(diff);
         }
     }
-    let text = match diffs.is_empty() {
-        true => "Nothing changed since the rules were enabled.".to_owned(),
-        false => diffs.join("\n"),
+    let text = if diffs.is_empty() {
+        "Nothing changed since the rules were enabled.".to_owned()
+    } else {
+        diffs.join("\n")
     };
     session.output.answer(&found, text)
 }
@@ -252,10 +253,11 @@ fn marks(session: &Session, params: &RulesMarksParams) -> Result<()> {
 /// The text of a file, if there is one of this name here and not only in the vault.
 pub(super) fn outside(file: &Path) -> Result<Option<String>> {
     let mut bytes = Vec::new();
-    let read = match file.as_os_str() == "-" {
-        true => std::io::stdin().lock().take(MAX_BYTES as u64 + 1).read_to_end(&mut bytes),
-        false => std::fs::File::open(file)
-            .and_then(|open| open.take(MAX_BYTES as u64 + 1).read_to_end(&mut bytes)),
+    let read = if file.as_os_str() == "-" {
+        std::io::stdin().lock().take(MAX_BYTES as u64 + 1).read_to_end(&mut bytes)
+    } else {
+        std::fs::File::open(file)
+            .and_then(|open| open.take(MAX_BYTES as u64 + 1).read_to_end(&mut bytes))
     };
     match read {
         Ok(_) => {}

@@ -6,9 +6,9 @@ use std::path::Path;
 use serde_json::{Map, Value, json};
 
 use super::{ServerEntry, add, entry, next_for, secrets, settings};
-use crate::cli::words::counted;
 use crate::cli::{Failure, Result, Session};
 use crate::config::foreign::{self, Language};
+use crate::note::counted::counted;
 use crate::servers::settings::nearest_name;
 
 /// The sections in which programs have their servers: Claude and Cursor, VS Code, Zed, Codex.

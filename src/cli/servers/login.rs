@@ -44,9 +44,10 @@ pub(super) fn run(
     read_pasted(sender);
     let (host, address) = (waiting.host(), waiting.address());
     let browsed = opens && open::browse(address).is_ok();
-    let how = match browsed {
-        true => "the browser is open at this address",
-        false => "open this address in a browser",
+    let how = if browsed {
+        "the browser is open at this address"
+    } else {
+        "open this address in a browser"
     };
     output.notice(&format!(
         "`{}` asks you what the steward may do at `{name}`; {how}:\n{address}\nIf the browser is on another machine, paste \
@@ -100,16 +101,14 @@ pub(super) fn words(signed_in: &SignedIn) -> String {
     let SignedIn { issuer, scopes, ends, is_renewed } = signed_in;
     let ends = ends.and_then(|ends| chrono::DateTime::from_timestamp(i64::try_from(ends).ok()?, 0));
     let until = match (ends, is_renewed) {
-        (_, true) => ", renewed by itself".to_owned(),
+        (_, true) => ", renewed automatically".to_owned(),
         (Some(ends), false) => {
             format!(" until {}", ends.with_timezone(&chrono::Local).format("%Y-%m-%d %H:%M"))
         }
         (None, false) => String::new(),
     };
-    let scopes = match scopes.is_empty() {
-        true => String::new(),
-        false => format!("; scopes: {}", scopes.join(" ")),
-    };
+    let scopes =
+        if scopes.is_empty() { String::new() } else { format!("; scopes: {}", scopes.join(" ")) };
     visible(&format!("signed in at {issuer}{until}{scopes}"))
 }
 

@@ -167,9 +167,10 @@ pub fn run(session: &Session, arguments: &ServersArguments) -> Result<ExitCode> 
         }
         ServersAction::Logout { name } => {
             let was_signed_in = session.servers()?.logout(name)?;
-            let text = match was_signed_in {
-                true => format!("signed out of `{name}`; its tokens are gone"),
-                false => format!("nobody was signed in at `{name}`"),
+            let text = if was_signed_in {
+                format!("signed out of `{name}`; its tokens are gone")
+            } else {
+                format!("nobody was signed in at `{name}`")
             };
             session
                 .output
@@ -223,9 +224,10 @@ fn list(session: &Session) -> Result<()> {
         }));
         rows.push(vec![name.clone(), state, line]);
     }
-    let text = match values.is_empty() {
-        true => "there are no servers; `steward servers add` adds one".to_owned(),
-        false => session.output.table(&rows),
+    let text = if values.is_empty() {
+        "there are no servers; `steward servers add` adds one".to_owned()
+    } else {
+        session.output.table(&rows)
     };
     session.output.answer(&json!({ "servers": values }), text)
 }
@@ -405,9 +407,10 @@ fn remove(session: &Session, name: &str) -> Result<()> {
     let was_allowed = Pin::remove(servers.place(), name);
     let _ = std::fs::remove_file(servers.log(name));
     let own = servers.place().join(name);
-    let text = match own.is_dir() {
-        true => format!("removed `{name}`; what it wrote stays in {}", own.display()),
-        false => format!("removed `{name}`"),
+    let text = if own.is_dir() {
+        format!("removed `{name}`; what it wrote stays in {}", own.display())
+    } else {
+        format!("removed `{name}`")
     };
     let value = json!({ "removed": name, "wasAllowed": was_allowed, "wasSignedIn": was_signed_in });
     session.output.answer(&value, text)
@@ -526,13 +529,14 @@ fn next_step(name: &str) -> String {
 /// [`next_step`] for an added server, after the steps needed before it can start.
 fn next_for(name: &str, entry: &ServerEntry) -> String {
     let program = Path::new(&entry.command).file_stem().and_then(OsStr::to_str).unwrap_or_default();
-    match DOWNLOADERS.contains(&program) && !entry.network {
-        true => format!(
+    if DOWNLOADERS.contains(&program) && !entry.network {
+        format!(
             "`{program}` downloads what it runs: set `network = true` in `[servers.{name}]`, or install the program; \
              then {}",
             next_step(name)
-        ),
-        false => next_step(name),
+        )
+    } else {
+        next_step(name)
     }
 }
 

@@ -334,9 +334,10 @@ fn restart(session: &Session, root: &Path, plan: &Plan) -> Result<()> {
 fn uninstall(plan: &Plan, output: &Output) -> Result<()> {
     let there = remove(plan, output)?;
     let value = json!({ "service": plan.name, "removed": there });
-    let text = match there {
-        true => format!("removed {}", plan.name),
-        false => format!("{} is not installed", plan.name),
+    let text = if there {
+        format!("removed {}", plan.name)
+    } else {
+        format!("{} is not installed", plan.name)
     };
     output.answer(&value, &text)
 }

@@ -116,11 +116,10 @@ mod marked {
                     group(&process.path()) == Some(self.group)
                         || is_marked(&process.path(), self.mark.as_bytes())
                 };
-                match !self.others.contains(&id) && is_own() {
-                    true => own.push(process.path()),
-                    false => {
-                        others.insert(id);
-                    }
+                if !self.others.contains(&id) && is_own() {
+                    own.push(process.path())
+                } else {
+                    others.insert(id);
                 }
             }
             self.others = others;

@@ -11,10 +11,10 @@ use super::postings::{self, Postings};
 use super::words;
 
 /// The most similar words of a word, itself included.
-pub(super) const MOST_LIKE: usize = 24;
+pub(super) const MAX_LIKE: usize = 24;
 
 /// The lowest Dice coefficient of similar words.
-const LEAST_LIKE: f64 = 0.5;
+const MIN_LIKE: f64 = 0.5;
 
 /// Length from which a word may have two typing errors.
 const TWO_ERRORS: usize = 7;
@@ -118,7 +118,7 @@ impl Dictionary {
             more.total_cmp(much).then_with(|| self.text(*a).cmp(self.text(*b)))
         });
         let there = like.into_iter().filter(|(number, _)| there(*number));
-        there.take(MOST_LIKE).collect()
+        there.take(MAX_LIKE).collect()
     }
 
     /// The words that share enough trigrams with `text`.
@@ -144,7 +144,7 @@ impl Dictionary {
             let common = f64::from(common[number as usize]);
             let share = 2.0 * common / (all + f64::from(self.sizes[number as usize]));
             // No other word has the full weight.
-            (share >= LEAST_LIKE).then(|| (number, share.powi(3).min(0.95)))
+            (share >= MIN_LIKE).then(|| (number, share.powi(3).min(0.95)))
         })
     }
 

@@ -13,11 +13,11 @@ use crate::note::path::{PathRef, VaultPath};
 use crate::vault::Vault;
 
 /// The most bytes of a text, and the most pages; only the beginning of a longer PDF is indexed.
-const MOST_TEXT: usize = 2 << 20;
-const MOST_PAGES: usize = 5_000;
+const MAX_TEXT: usize = 2 << 20;
+const MAX_PAGES: usize = 5_000;
 
 /// The most bytes of all texts, compressed. Other PDFs are found by their names.
-const MOST: usize = 64 << 20;
+const MAX_TEXTS: usize = 64 << 20;
 
 /// How much a text is compressed: fast.
 const LEVEL: i32 = 3;
@@ -46,7 +46,7 @@ impl Pdfs {
     /// The text of a PDF and the file from which it was extracted; `None` if it was not read or has no text.
     pub fn text(&self, path: &VaultPath) -> Option<(Source, String)> {
         let Pdf { source, packed } = self.files.get(path).filter(|it| it.has_text())?;
-        let text = zstd::bulk::decompress(packed, 2 * MOST_TEXT).ok()?;
+        let text = zstd::bulk::decompress(packed, 2 * MAX_TEXT).ok()?;
         Some((*source, String::from_utf8(text).ok()?))
     }
 
@@ -61,7 +61,7 @@ impl Pdfs {
     }
 
     fn add(&mut self, path: VaultPath, source: Source, mut packed: Box<[u8]>) {
-        if self.bytes + packed.len() > MOST {
+        if self.bytes + packed.len() > MAX_TEXTS {
             packed = Box::default();
         }
         if source.unsure {
@@ -74,7 +74,7 @@ impl Pdfs {
 
 /// The text of a PDF, compressed; empty if it has none or cannot be read.
 fn compressed_text(bytes: &[u8]) -> Box<[u8]> {
-    let bounds = Bounds { bytes: MOST_TEXT, pages: MOST_PAGES, is_over: &|| false };
+    let bounds = Bounds { bytes: MAX_TEXT, pages: MAX_PAGES, is_over: &|| false };
     let Ok(read) = pdf::read(bytes, 1, &bounds) else { return Box::default() };
     if read.pages.iter().all(String::is_empty) {
         return Box::default();

@@ -8,13 +8,13 @@ use std::collections::HashMap;
 use std::rc::Rc;
 
 use super::table::{
-    ALIAS, BODY, FOLDER, HEADING, MOST_CALLED, MOST_IN_CHUNK, Note, PROPERTY, TITLE, Table, Totals,
+    ALIAS, BODY, FOLDER, HEADING, MAX_CALLED, MAX_IN_CHUNK, Note, PROPERTY, TITLE, Table, Totals,
 };
 use super::words;
 use crate::vault::View;
 
 /// The most words of a query that are used: the rarest.
-pub(super) const MOST_WORDS: usize = 32;
+pub(super) const MAX_WORDS: usize = 32;
 
 /// The weight of a file found only by its name: texts come first.
 const OF_NAMES: f64 = 0.5;
@@ -174,12 +174,12 @@ impl<'t> Ranking<'t> {
             terms.retain(|word| !words::is_stop_word(word));
         }
         let mut left_out = 0;
-        if terms.len() > MOST_WORDS {
-            left_out = terms.len() - MOST_WORDS;
+        if terms.len() > MAX_WORDS {
+            left_out = terms.len() - MAX_WORDS;
             terms.sort_by_cached_key(|word| {
                 (self.known(word).unwrap_or_default().0, (*word).clone())
             });
-            terms.truncate(MOST_WORDS);
+            terms.truncate(MAX_WORDS);
         }
         let term = |text: &String| {
             let is_known = self.known(text).is_some_and(|(notes, _)| notes > 0);
@@ -247,11 +247,9 @@ impl<'t> Ranking<'t> {
         for places in hits.places.chunk_by(|(note, ..), (other, ..)| note == other) {
             let (number, place, counts) = places[0];
             let Some(note) = &table.notes[number as usize] else { continue };
-            let (called, places) = match table.is_names(place) {
-                true => (counts, &places[1..]),
-                false => (0, places),
-            };
-            let times = |field: u32| f64::from(called >> field & MOST_CALLED);
+            let (called, places) =
+                if table.is_names(place) { (counts, &places[1..]) } else { (0, places) };
+            let times = |field: u32| f64::from(called >> field & MAX_CALLED);
             let as_called = weights.title * times(TITLE)
                 + weights.alias * times(ALIAS)
                 + weights.folder * times(FOLDER)
@@ -268,7 +266,7 @@ impl<'t> Ranking<'t> {
             };
             for (_, place, counts) in places {
                 let at = (place - note.names - 1) as usize;
-                let times = |field: u32| f64::from(counts >> field & MOST_IN_CHUNK);
+                let times = |field: u32| f64::from(counts >> field & MAX_IN_CHUNK);
                 body += times(BODY);
                 heading = heading.max(times(HEADING));
                 if as_called > 0.0 {

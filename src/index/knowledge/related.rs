@@ -10,16 +10,16 @@ use super::{Cancelled, Knowledge, MeaningUse, SearchScope, words};
 use crate::note::path::VaultPath;
 
 /// The note's own chunks that are compared with others, evenly spread.
-const MOST_CHUNKS: usize = 8;
+const MAX_CHUNKS: usize = 8;
 
 /// The note's rarest words that are looked for.
-const MOST_WORDS: usize = 25;
+const MAX_WORDS: usize = 25;
 
 /// Weights of meaning, words and links; each is relative to the note with the highest value.
 const WEIGHT: [f64; 3] = [0.5, 0.3, 0.2];
 
 /// The least score of a related note.
-const LEAST: f64 = 0.1;
+const MIN_SCORE: f64 = 0.1;
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct RelatedNote {
@@ -97,7 +97,7 @@ impl Knowledge {
         }
         let obsidian = self.0.words.synced.vault.obsidian();
         let mut notes: Vec<RelatedNote> =
-            found.into_values().filter(|note| note.score >= LEAST).collect();
+            found.into_values().filter(|note| note.score >= MIN_SCORE).collect();
         notes.sort_by(|a, b| {
             let last = |note: &RelatedNote| obsidian.is_ignored(&note.path);
             let order = last(a).cmp(&last(b)).then(b.score.total_cmp(&a.score));
@@ -133,7 +133,7 @@ impl Knowledge {
                 &read[..]
             }
         };
-        let step = own.len().div_ceil(MOST_CHUNKS).max(1);
+        let step = own.len().div_ceil(MAX_CHUNKS).max(1);
         let own: Vec<_> = own.iter().step_by(step).copied().collect();
         Ok((MeaningUse::Used, kept.related(&own, wanted)))
     }
@@ -146,6 +146,6 @@ fn rarest_terms(ranking: &Ranking<'_>, text: &str) -> Vec<Term> {
     let with = words.into_iter().filter_map(|word| Some((ranking.known(&word)?, word)));
     let mut with: Vec<((usize, u32), String)> = with.filter(|((notes, _), _)| *notes > 1).collect();
     with.sort_by(|((a, _), word), ((b, _), other)| (a, word).cmp(&(b, other)));
-    let terms = with.into_iter().take(MOST_WORDS);
+    let terms = with.into_iter().take(MAX_WORDS);
     terms.map(|((_, number), _)| Term { like: vec![(number, 1.0)] }).collect()
 }

@@ -29,11 +29,11 @@ use crate::vault::Vault;
 
 /// The table is compacted at this many stale numbers, if they are at least this share of those in
 /// use.
-const MOST_GONE: usize = 1_000;
+const MAX_GONE: usize = 1_000;
 const GONE_SHARE: usize = 4;
 
 /// The most distinct words of a note that are indexed; prose never has more.
-const MOST_WORDS: usize = 100_000;
+const MAX_WORDS: usize = 100_000;
 
 /// Bit offsets of the counts of names, two bits each.
 pub(super) const TITLE: u32 = 0;
@@ -42,14 +42,14 @@ pub(super) const FOLDER: u32 = 4;
 pub(super) const PROPERTY: u32 = 6;
 
 /// The greatest of these counts.
-pub(super) const MOST_CALLED: u8 = 3;
+pub(super) const MAX_CALLED: u8 = 3;
 
 /// Bit offsets of the counts of a chunk, four bits each.
 pub(super) const BODY: u32 = 0;
 pub(super) const HEADING: u32 = 4;
 
 /// The greatest of these counts.
-pub(super) const MOST_IN_CHUNK: u8 = 15;
+pub(super) const MAX_IN_CHUNK: u8 = 15;
 
 /// The owner of places of removed notes.
 const NOBODY: u32 = u32::MAX;
@@ -295,7 +295,7 @@ impl RecordTable for Table {
         self.remove(&path);
         self.add(path, read);
         let gone = self.notes.len() - self.len();
-        if gone > MOST_GONE && gone > self.len() / GONE_SHARE {
+        if gone > MAX_GONE && gone > self.len() / GONE_SHARE {
             *self = self.closed_up(|_| true);
         }
     }
@@ -325,7 +325,7 @@ struct Counting(HashMap<String, Vec<(u16, u8)>>);
 
 impl Counting {
     fn called(&mut self, text: &str, field: u32) {
-        self.count(0, text, field, MOST_CALLED);
+        self.count(0, text, field, MAX_CALLED);
     }
 
     /// Counts the words of a text in a field of a place, up to `most` of each. Returns how many there are.
@@ -348,7 +348,7 @@ impl Counting {
 
     fn of(&mut self, word: &str) -> Option<&mut Vec<(u16, u8)>> {
         if !self.0.contains_key(word) {
-            if self.0.len() >= MOST_WORDS {
+            if self.0.len() >= MAX_WORDS {
                 return None;
             }
             self.0.insert(word.to_owned(), Vec::new());
@@ -377,12 +377,12 @@ pub(super) fn of(path: &VaultPath, content: &Content<'_>) -> Read {
     for (place, chunk) in (1u16..).zip(chunks::cut(text, document)) {
         let mut length = 0u16;
         for part in subtract_ranges(&chunk.range, &images) {
-            let part = counting.count(place, &text[part], BODY, MOST_IN_CHUNK);
+            let part = counting.count(place, &text[part], BODY, MAX_IN_CHUNK);
             length = length.saturating_add(part);
         }
         for heading in headings_of(&chunk, document) {
             let heading = &text[document.headings[heading].text.clone()];
-            counting.count(place, heading, HEADING, MOST_IN_CHUNK);
+            counting.count(place, heading, HEADING, MAX_IN_CHUNK);
         }
         lengths.push(length);
     }

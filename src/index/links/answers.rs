@@ -199,9 +199,10 @@ impl VisibleLinks<'_> {
     /// The number of files in the graph.
     pub fn count(&self) -> usize {
         let graph = self.links.graph();
-        match self.view.is_all() {
-            true => graph.len(),
-            false => graph.iter().filter(|(path, _)| self.view.shows(*path)).count(),
+        if self.view.is_all() {
+            graph.len()
+        } else {
+            graph.iter().filter(|(path, _)| self.view.shows(*path)).count()
         }
     }
 

@@ -16,9 +16,12 @@ pub(super) fn linkpaths(
     extension: bool,
 ) -> Vec<String> {
     let (path, name) = (normal(target.as_str()), normal(target.name()));
-    let spelt = |text: &str| match target.is_note() && !extension {
-        true => text[..text.len() - ".md".len()].to_owned(),
-        false => text.to_owned(),
+    let spelt = |text: &str| {
+        if target.is_note() && !extension {
+            text[..text.len() - ".md".len()].to_owned()
+        } else {
+            text.to_owned()
+        }
     };
     let preferred = match format {
         LinkFormat::Shortest if called(files, &name).len() < 2 => name.to_string(),

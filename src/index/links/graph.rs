@@ -94,9 +94,10 @@ impl Linkpath {
 
     /// Where it leads among `files`, from `source` and all others.
     pub fn resolve(&self, files: &dyn Files, source: &VaultPath) -> Choices {
-        match self.is_file {
-            true => Choices::Exactly(file_at(files, &self.text).map(PathRef::to_path)),
-            false => Choices::of(files, source, &self.text),
+        if self.is_file {
+            Choices::Exactly(file_at(files, &self.text).map(PathRef::to_path))
+        } else {
+            Choices::of(files, source, &self.text)
         }
     }
 }

@@ -29,9 +29,10 @@ impl NameChange {
     pub fn moves(&mut self, catalogue: &Catalogue, from: &VaultPath, to: &VaultPath) {
         for (origin, path) in self.files_at(catalogue, from) {
             let below = path.relative_to(from).unwrap_or_default();
-            let new = match below.is_empty() {
-                true => Some(to.clone()),
-                false => VaultPath::from_disk(&format!("{to}/{below}", to = to.as_str())),
+            let new = if below.is_empty() {
+                Some(to.clone())
+            } else {
+                VaultPath::from_disk(&format!("{to}/{below}", to = to.as_str()))
             };
             let Some(new) = new else { continue };
             self.names.extend(names_of(path.name()));

@@ -82,9 +82,10 @@ pub fn missing_parts(links: &Links, folder: &VaultPath) -> Vec<MissingPart> {
         for (place, link, part, is_file) in links_with_parts(vault, &source) {
             let target = {
                 let catalogue = vault.catalogue();
-                match is_file {
-                    true => file_at(&*catalogue, &link).map(PathRef::to_path),
-                    false => resolve_among(&*catalogue, &source, &link).target,
+                if is_file {
+                    file_at(&*catalogue, &link).map(PathRef::to_path)
+                } else {
+                    resolve_among(&*catalogue, &source, &link).target
                 }
             };
             let Some(target) = target.filter(VaultPath::is_note) else { continue };
@@ -156,9 +157,8 @@ fn nested(headings: &[(u8, String, usize)], level: u8, keys: &[String]) -> Optio
     let section = headings.iter().position(|(other, ..)| *other <= level);
     let section = &headings[..section.unwrap_or(headings.len())];
     let mut found = section.iter().enumerate().filter(|(_, (_, heading, _))| heading == first);
-    found.find_map(|(at, (level, _, line))| match rest.is_empty() {
-        true => Some(*line),
-        false => nested(&section[at + 1..], *level, rest),
+    found.find_map(|(at, (level, _, line))| {
+        if rest.is_empty() { Some(*line) } else { nested(&section[at + 1..], *level, rest) }
     })
 }
 

@@ -87,9 +87,10 @@ pub(super) fn last(path: &str) -> &str {
 /// Resolves the linkpath `link` in the note `source`, by the steps above, among any files: the catalogue's, or those
 /// after a change.
 pub fn resolve_among(files: &dyn Files, source: &VaultPath, link: &str) -> Resolution {
-    match link.is_empty() {
-        true => Resolution { target: Some(source.clone()), others: Vec::new() },
-        false => Choices::of(files, source, link).resolution(source),
+    if link.is_empty() {
+        Resolution { target: Some(source.clone()), others: Vec::new() }
+    } else {
+        Choices::of(files, source, link).resolution(source)
     }
 }
 
@@ -208,9 +209,10 @@ impl<'f> Named<'f> {
 fn named<'f>(files: &'f dyn Files, link: &str) -> Named<'f> {
     let name = last(link);
     let exact = if name.contains('.') { called(files, name) } else { Vec::new() };
-    match exact.is_empty() {
-        false => Named { found: exact, added: "" },
-        true => Named { found: called(files, &format!("{name}.md")), added: ".md" },
+    if exact.is_empty() {
+        Named { found: called(files, &format!("{name}.md")), added: ".md" }
+    } else {
+        Named { found: exact, added: "" }
     }
 }
 
@@ -225,9 +227,10 @@ pub(super) fn called<'f>(files: &'f dyn Files, name: &str) -> Vec<PathRef<'f>> {
     let written = fold_key(name);
     // The lower case of `İ` is two characters, and its fold key is itself: the only character whose lower case
     // has another fold key.
-    let mut keys = match written.contains('İ') || written.contains(POINTED) {
-        true => vec![written.replace('İ', POINTED), written.replace(POINTED, "İ")],
-        false => Vec::new(),
+    let mut keys = if written.contains('İ') || written.contains(POINTED) {
+        vec![written.replace('İ', POINTED), written.replace(POINTED, "İ")]
+    } else {
+        Vec::new()
     };
     keys.retain(|key| *key != written);
     keys.insert(0, written);

@@ -9,7 +9,7 @@
 //! Nothing is written here: a [`Plan`] has the new bytes of each file and the state on which they are
 //! based. Finding links does not access the disk, since the write compares that state.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::Arc;
 
 use super::answers::{Links, VisibleLinks, target_of};
@@ -127,7 +127,7 @@ pub fn captured(seen: VisibleLinks<'_>, change: &NameChange) -> Vec<CapturedLink
 pub fn affected(links: &Links, change: &NameChange) -> Vec<VaultPath> {
     let mut found = Vec::new();
     each_turned(links, change, |source, turned| {
-        if turned.iter().any(|wanted| wanted.is_some()) {
+        if turned.iter().any(|(_, wanted)| wanted.is_some()) {
             found.push(source.clone());
         }
     });
@@ -141,19 +141,44 @@ pub fn lost(seen: VisibleLinks<'_>, change: &NameChange) -> BrokenLinks {
         if !seen.view.shows(source) {
             return;
         }
-        let links = turned.iter().filter(|wanted| wanted.is_none()).count();
+        let links = turned.iter().filter(|(_, wanted)| wanted.is_none()).count();
         lost.links += links;
         lost.files += usize::from(links > 0);
     });
     lost
 }
 
-/// For each remaining file with links that would lead elsewhere, their intended targets; `None` for a
-/// link to a removed file.
+/// As [`lost`], for each removed file that has such links.
+pub fn lost_by_target(
+    seen: VisibleLinks<'_>,
+    change: &NameChange,
+) -> BTreeMap<VaultPath, BrokenLinks> {
+    let mut found: BTreeMap<VaultPath, BrokenLinks> = BTreeMap::new();
+    each_turned(seen.links, change, |source, turned| {
+        if !seen.view.shows(source) {
+            return;
+        }
+        let mut targets: Vec<_> = turned
+            .iter()
+            .filter(|(_, wanted)| wanted.is_none())
+            .map(|(target, _)| target)
+            .collect();
+        targets.sort_unstable();
+        for same in targets.chunk_by(|one, next| one == next) {
+            let lost = found.entry(same[0].clone()).or_default();
+            lost.links += same.len();
+            lost.files += 1;
+        }
+    });
+    found
+}
+
+/// For each remaining file with links that would lead elsewhere, the targets of these links, each
+/// with its path after the change; `None` if it is removed.
 fn each_turned(
     links: &Links,
     change: &NameChange,
-    mut each: impl FnMut(&VaultPath, &[Option<VaultPath>]),
+    mut each: impl FnMut(&VaultPath, &[(VaultPath, Option<VaultPath>)]),
 ) {
     let names: Vec<String> = change.names().iter().cloned().collect();
     let graph = links.graph();
@@ -170,7 +195,7 @@ fn each_turned(
         let touched = |link: &&StoredLink| {
             !link.path().is_empty() && (moves || names.contains(&*lower(last(link.path()))))
         };
-        let turned: Vec<Option<VaultPath>> = record
+        let turned: Vec<(VaultPath, Option<VaultPath>)> = record
             .links
             .iter()
             .filter(touched)
@@ -179,7 +204,7 @@ fn each_turned(
                 let wanted = change.after(&target);
                 let now = target_of(&after, new_source, link).target;
                 let turned = wanted.is_none() || now.as_ref() != wanted;
-                turned.then(|| wanted.cloned())
+                turned.then(|| (target.clone(), wanted.cloned()))
             })
             .collect();
         if !turned.is_empty() {
@@ -234,9 +259,10 @@ pub fn follow(
                 }
                 found.before = state.map(|(revision, meta)| {
                     kept += bytes.len();
-                    match kept <= MAX_KEPT {
-                        true => Precondition::Read(Arc::new(FileContent { bytes, revision, meta })),
-                        false => Precondition::Revision(revision),
+                    if kept <= MAX_KEPT {
+                        Precondition::Read(Arc::new(FileContent { bytes, revision, meta }))
+                    } else {
+                        Precondition::Revision(revision)
                     }
                 });
                 plan.rewrites.push(found);
@@ -338,10 +364,21 @@ fn rewrite_from(
         let catalogue = vault.catalogue();
         let after = FilesAfter { catalogue: &catalogue, change };
         let before = then.map(|then| FilesAfter { catalogue: &catalogue, change: then });
+        // In a file that stays, only these links can lead elsewhere. In a large vault, where many notes
+        // share a name, resolving the others takes most of the time.
+        let can_turn = |link: &str| {
+            then.is_some() || path != new_path || change.names().contains(&*lower(last(link)))
+        };
         let mut decide = |asked: LinkReference<'_>| -> Option<Goal> {
-            let target = |files: &dyn Files, source| match asked.is_file {
-                true => file_at(files, asked.path).map(PathRef::to_path),
-                false => resolve_among(files, source, asked.path).target,
+            if !can_turn(asked.path) {
+                return None;
+            }
+            let target = |files: &dyn Files, source| {
+                if asked.is_file {
+                    file_at(files, asked.path).map(PathRef::to_path)
+                } else {
+                    resolve_among(files, source, asked.path).target
+                }
             };
             let old = match &before {
                 Some(before) => target(before, path)?,
@@ -352,22 +389,22 @@ fn rewrite_from(
             if target(&after, new_path).as_ref() == Some(new) {
                 return None;
             }
-            let paths = match asked.is_file {
-                true => vec![new.as_str().to_owned()],
-                false => form::linkpaths(&after, format, new_path, new, asked.extension),
+            let paths = if asked.is_file {
+                vec![new.as_str().to_owned()]
+            } else {
+                form::linkpaths(&after, format, new_path, new, asked.extension)
             };
             Some(form::goal(paths, &old, new))
         };
-        match is_canvas(path) {
-            true => relink::rewrite_canvas(text.body(), &mut decide),
-            false => relink::rewrite_note(text.body(), &mut decide),
+        if is_canvas(path) {
+            relink::rewrite_canvas(text.body(), &mut decide)
+        } else {
+            relink::rewrite_note(text.body(), &mut decide)
         }
     };
     let new = relink::replaced(text.body(), &rewritten.edits);
-    let lines = match is_canvas(path) {
-        true => Vec::new(),
-        false => changed_lines(text.body(), &new, &rewritten),
-    };
+    let lines =
+        if is_canvas(path) { Vec::new() } else { changed_lines(text.body(), &new, &rewritten) };
     let stuck = rewritten.stuck.into_iter().map(|(place, link)| Stuck {
         path: path.clone(),
         place: Some(place),

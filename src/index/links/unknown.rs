@@ -22,10 +22,10 @@ use crate::vault::Vault;
 const AT_ONCE: usize = 1 << 20;
 
 /// Maximum size of a scanned file, in bytes; the links of larger ones stay unknown.
-const MOST: u64 = 1 << 30;
+const MAX_FILE: u64 = 1 << 30;
 
 /// Maximum number of different linkpaths of a file; beyond it its links stay unknown.
-const MOST_PATHS: usize = 100_000;
+const MAX_PATHS: usize = 100_000;
 
 /// A file that may contain a link which a rename changes, and which is not updated.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -73,9 +73,12 @@ pub(super) fn unknown(links: &Links, change: &NameChange) -> Vec<Unknown> {
     let catalogue = vault.catalogue();
     let after = FilesAfter { catalogue: &catalogue, change };
     let turned = |source: &VaultPath, link: &Candidate| {
-        let target = |files: &dyn Files, source| match link.is_file {
-            true => file_at(files, &link.path).map(PathRef::to_path),
-            false => resolve_among(files, source, &link.path).target,
+        let target = |files: &dyn Files, source| {
+            if link.is_file {
+                file_at(files, &link.path).map(PathRef::to_path)
+            } else {
+                resolve_among(files, source, &link.path).target
+            }
         };
         let wanted = target(&*catalogue, source).and_then(|old| change.after(&old).cloned());
         let source = change.after(source).unwrap_or(source);
@@ -98,10 +101,10 @@ fn candidates(
     wanted: &dyn Fn(&str) -> bool,
 ) -> Option<Vec<Candidate>> {
     let (file, meta) = vault.open_file(path).ok()?;
-    if meta.size > MOST {
+    if meta.size > MAX_FILE {
         return None;
     }
-    let mut file = file.take(MOST);
+    let mut file = file.take(MAX_FILE);
     let (mut piece, mut begun) = (Vec::with_capacity(AT_ONCE + raw_links::MAX_BYTES), 0);
     let mut found = HashSet::new();
     loop {
@@ -114,10 +117,7 @@ fn candidates(
             if wanted(&link) {
                 found.insert(Candidate { path: link.into_owned(), is_file });
             }
-            match found.len() > MOST_PATHS {
-                true => ControlFlow::Break(()),
-                false => ControlFlow::Continue(()),
-            }
+            if found.len() > MAX_PATHS { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         };
         let mut looked = raw_links::each(&piece, end, |link| take(link, false));
         if is_canvas(path) && looked.is_continue() {

@@ -7,10 +7,10 @@
 pub const LONGEST: usize = 128;
 
 /// The fewest pairs of letters by which texts are compared.
-const LEAST_PAIRS: usize = 2;
+const MIN_PAIRS: usize = 2;
 
 /// The share of its pairs from which a text is a part of another, and the weight of that share.
-const LEAST_PART: f64 = 0.75;
+const MIN_PART: f64 = 0.75;
 const OF_A_PART: f64 = 0.7;
 
 /// The set of letters of an ASCII text as bits; a quick upper bound of similarity.
@@ -102,17 +102,15 @@ impl Pairs {
     /// From 0 to 1: the Dice coefficient of the pairs, or most of their share in the longer text if the shorter is
     /// hardly more than a part of it.
     pub fn alike(&self, other: &Self) -> f64 {
-        let (short, long) = match self.0.len() <= other.0.len() {
-            true => (&self.0, &other.0),
-            false => (&other.0, &self.0),
-        };
-        if short.len() < LEAST_PAIRS {
+        let (short, long) =
+            if self.0.len() <= other.0.len() { (&self.0, &other.0) } else { (&other.0, &self.0) };
+        if short.len() < MIN_PAIRS {
             return 0.0;
         }
         let common = short.iter().filter(|pair| long.binary_search(pair).is_ok()).count() as f64;
         let dice = 2.0 * common / (short.len() + long.len()) as f64;
         let part = common / short.len() as f64;
-        dice.max(if part >= LEAST_PART { part * OF_A_PART } else { 0.0 })
+        dice.max(if part >= MIN_PART { part * OF_A_PART } else { 0.0 })
     }
 }
 

@@ -45,17 +45,17 @@ use table::{NameEntry, Table};
 const SHOWN: usize = 5;
 
 /// The lowest score of a suggestion.
-const LEAST: f64 = 0.45;
+const MIN_SCORE: f64 = 0.45;
 
 /// The bonus of a file in the requested folders.
 const THERE: f64 = 0.2;
 
 /// The most files listed in an error.
-const MOST_CANDIDATES: usize = 10;
+const MAX_CANDIDATES: usize = 10;
 
 /// The most files that are scored in full for one list of suggestions: those with most of the words. Far more than are
 /// shown, since words alone do not decide the order.
-const MOST_COMPARED: usize = 2_000;
+const MAX_COMPARED: usize = 2_000;
 
 /// Files compared by letters per task of a thread: some hundred microseconds.
 const AT_ONCE: usize = 4_096;
@@ -211,7 +211,7 @@ impl Names {
                 if is_sure && several.len() + answer.holders.len() > 1 && !several.is_empty() =>
             {
                 let several = several.iter().map(|(path, _)| path);
-                let candidates = several.chain(&answer.holders).take(MOST_CANDIDATES).cloned();
+                let candidates = several.chain(&answer.holders).take(MAX_CANDIDATES).cloned();
                 return Err(VaultError::Ambiguous { path, candidates: candidates.collect() });
             }
             _ => {}
@@ -367,7 +367,7 @@ impl Search<'_> {
         let inside = self.inside(table, &folders);
         let (mut best, mut key) = (Best::default(), String::new());
         let mut compared = vec![false; table.len()];
-        for file in ranking.foremost(MOST_COMPARED, &inside) {
+        for file in ranking.foremost(MAX_COMPARED, &inside) {
             compared[file as usize] = true;
             let Some(known) = table.known(file).filter(|known| self.is_seen(known)) else {
                 continue;
@@ -434,7 +434,7 @@ impl Search<'_> {
         });
         let mut inside = Vec::new();
         for (folder, alike) in matches {
-            let entries = catalogue.within(folder).take(MOST_COMPARED);
+            let entries = catalogue.within(folder).take(MAX_COMPARED);
             let files = entries.filter_map(|entry| table.number(entry.path()));
             inside.extend(files.map(|file| (file, alike)));
         }
@@ -492,7 +492,7 @@ struct Best<'p>(Vec<(f64, PathRef<'p>)>);
 impl<'p> Best<'p> {
     /// The lowest score that enters the list.
     fn least(&self) -> f64 {
-        self.0.get(SHOWN - 1).map_or(LEAST, |(score, _)| score.max(LEAST))
+        self.0.get(SHOWN - 1).map_or(MIN_SCORE, |(score, _)| score.max(MIN_SCORE))
     }
 
     /// Adds a candidate if it is among the best.
@@ -502,7 +502,7 @@ impl<'p> Best<'p> {
         };
         let at = self.0.partition_point(is_before);
         let is_new = self.0.get(at).is_none_or(|(_, other)| *other != path);
-        if score >= LEAST && at < SHOWN && is_new {
+        if score >= MIN_SCORE && at < SHOWN && is_new {
             self.0.truncate(SHOWN - 1);
             self.0.insert(at, (score, path));
         }

@@ -6,7 +6,7 @@ use crate::note::path::VaultPath;
 use crate::note::spoken::{self, day};
 
 /// The most words of a requested name.
-pub(super) const MOST_WORDS: usize = 12;
+pub(super) const MAX_WORDS: usize = 12;
 
 pub(super) struct NameQuery {
     /// The folders from the root and the name, each as its normalised key.
@@ -58,7 +58,7 @@ impl NameQuery {
         let has_silent = components.len() < typed.split('/').count();
         let is_cut = name.len() == spoken::MAX_WORDS;
         let is_inexact = part || has_silent || is_cut || name.is_empty();
-        words.truncate(MOST_WORDS);
+        words.truncate(MAX_WORDS);
         Self {
             path: components.iter().map(|words| spoken::key(words)).collect(),
             words,

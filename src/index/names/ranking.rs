@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 
 use super::likeness::{Bag, Likeness, Pairs, letters, most_alike};
-use super::query::{MOST_WORDS, NameQuery};
+use super::query::{MAX_WORDS, NameQuery};
 use super::table::{Label, NameEntry, NameKey, Origin, Table, Word};
 use crate::note::spoken;
 use crate::vault::View;
@@ -18,13 +18,13 @@ const FILLER: f64 = 0.15;
 const FOLDER: f64 = 0.8;
 
 /// Less similar words count as different.
-const LEAST_ALIKE: f64 = 0.6;
+const MIN_ALIKE: f64 = 0.6;
 
 /// The least similarity by letters of a suggestion if no name is similar by its words.
 pub(super) const FAR_OFF: f64 = 0.45;
 
 /// The same for two requested words that may be one word of a name.
-const LEAST_ALIKE_AS_ONE: f64 = 0.75;
+const MIN_ALIKE_AS_ONE: f64 = 0.75;
 
 /// The similarity of words that differ only in a verb ending.
 const SAME_STEM: f64 = 0.9;
@@ -72,14 +72,14 @@ impl<'a> Matcher<'a> {
     /// Adds a word of the table if it is similar to a requested one.
     fn add_if_similar(&mut self, number: u32) {
         let word = self.table.words.get(number);
-        let mut alike = [0.0; MOST_WORDS];
+        let mut alike = [0.0; MAX_WORDS];
         alike
             .iter_mut()
             .zip(&self.requested)
             .for_each(|(alike, requested)| *alike = requested.alike(word));
         for (at, pair) in self.pairs.iter().enumerate() {
             let as_one = pair.alike_as_a_whole(word);
-            if as_one >= LEAST_ALIKE_AS_ONE {
+            if as_one >= MIN_ALIKE_AS_ONE {
                 alike[at..at + 2].iter_mut().for_each(|alike| *alike = alike.max(as_one));
             }
         }
@@ -142,8 +142,8 @@ impl<'a> Matcher<'a> {
 
     /// The similarity of each requested word to its best match in a label. `covered` gets, for each word of the
     /// label, the share of it that was requested.
-    fn best(&self, label: Label<'_>, mut covered: impl FnMut(u32, f64)) -> [f64; MOST_WORDS] {
-        let mut best = [0.0_f64; MOST_WORDS];
+    fn best(&self, label: Label<'_>, mut covered: impl FnMut(u32, f64)) -> [f64; MAX_WORDS] {
+        let mut best = [0.0_f64; MAX_WORDS];
         for (at, word) in label.words.iter().enumerate() {
             let mut most = 0.0_f64;
             if let Some(alike) = self.alike.get(word) {
@@ -185,17 +185,16 @@ impl<'a> Ranking<'a> {
     pub fn new(mut matcher: Matcher<'a>, view: &View) -> Self {
         let Matcher { asked, table, .. } = matcher;
         let seen = || table.all().filter(|(_, known)| view.shows(&known.path));
-        let (part, total) = match view.is_all() {
-            true => (None, table.count()),
-            false => {
-                let mut part = (vec![false; table.len()], vec![0; table.words.iter().len()]);
-                for (file, known) in seen() {
-                    part.0[file as usize] = true;
-                    let words = known.labels.names().flat_map(|label| label.words);
-                    words.for_each(|word| part.1[*word as usize] += 1);
-                }
-                (Some(part), seen().count())
+        let (part, total) = if view.is_all() {
+            (None, table.count())
+        } else {
+            let mut part = (vec![false; table.len()], vec![0; table.words.iter().len()]);
+            for (file, known) in seen() {
+                part.0[file as usize] = true;
+                let words = known.labels.names().flat_map(|label| label.words);
+                words.for_each(|word| part.1[*word as usize] += 1);
             }
+            (Some(part), seen().count())
         };
         (0..).zip(table.words.iter()).for_each(|(number, word): (u32, &Word)| {
             if !word.files.is_empty() {
@@ -234,9 +233,10 @@ impl<'a> Ranking<'a> {
 
     fn weight(&self, text: &str, is_filler: bool, count: u32) -> f64 {
         let rarity = (1.0 + self.total as f64 / f64::from(count.max(1))).ln();
-        match is_filler {
-            true => rarity * FILLER,
-            false => rarity * (0.6 + 0.4 * (text.len().min(4) as f64) / 4.0),
+        if is_filler {
+            rarity * FILLER
+        } else {
+            rarity * (0.6 + 0.4 * (text.len().min(4) as f64) / 4.0)
         }
     }
 
@@ -308,8 +308,8 @@ impl<'a> Ranking<'a> {
     pub fn score(&self, known: &NameEntry, folder: &[f64], key: &mut String) -> f64 {
         let scores = known.labels.iter().map(|label| {
             let (of_origin, by_letters) = match label.origin {
-                Origin::Name => (1.0, self.by_letters(label, LEAST_ALIKE, key)),
-                Origin::Alias => (0.99, self.by_letters(label, LEAST_ALIKE, key)),
+                Origin::Name => (1.0, self.by_letters(label, MIN_ALIKE, key)),
+                Origin::Alias => (0.99, self.by_letters(label, MIN_ALIKE, key)),
                 Origin::Heading => (0.8, 0.0),
             };
             let concerned = Self::has_matches(folder)
@@ -322,7 +322,7 @@ impl<'a> Ranking<'a> {
 
     /// The files that may reach the score `least` by letters alone, in order.
     pub fn alike_by_letters(&self, least: f64) -> Vec<u32> {
-        let least = least.max(LEAST_ALIKE);
+        let least = least.max(MIN_ALIKE);
         let may = |key: &&NameKey| {
             self.bag.most_alike(key.bag) >= least
                 && self.shares_letters(key.letters)
@@ -337,7 +337,7 @@ impl<'a> Ranking<'a> {
 
     /// The score of a file by letters alone; 0 if it cannot reach `least`. `key` is a buffer.
     pub fn score_by_letters(&self, known: &NameEntry, least: f64, key: &mut String) -> f64 {
-        let least = least.max(LEAST_ALIKE);
+        let least = least.max(MIN_ALIKE);
         let scores = known.labels.names().map(|label| {
             let of_origin = if label.origin == Origin::Alias { 0.99 } else { 1.0 };
             self.by_letters(label, least, key) * of_origin
@@ -473,10 +473,10 @@ impl QueryWord {
                 return SAME_STEM;
             }
         }
-        if most_alike(self.letters, other.letters, long) < LEAST_ALIKE {
+        if most_alike(self.letters, other.letters, long) < MIN_ALIKE {
             return 0.0;
         }
-        let alike = self.likeness.with(theirs, LEAST_ALIKE);
-        if alike >= LEAST_ALIKE { alike * 0.95 } else { 0.0 }
+        let alike = self.likeness.with(theirs, MIN_ALIKE);
+        if alike >= MIN_ALIKE { alike * 0.95 } else { 0.0 }
     }
 }

@@ -267,9 +267,10 @@ impl Table {
     }
 
     pub fn set(&mut self, known: NameEntry) -> u32 {
-        match known.unsure {
-            true => self.unsure.insert(known.path.clone()),
-            false => self.unsure.remove(&known.path),
+        if known.unsure {
+            self.unsure.insert(known.path.clone())
+        } else {
+            self.unsure.remove(&known.path)
         };
         let number = self.number(known.path.borrowed());
         if let Some(number) = number {

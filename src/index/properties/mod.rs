@@ -6,7 +6,7 @@
 //! tag is stored once, and a row is a few numbers, so a note with six properties takes less than
 //! 300 bytes.
 //!
-//! A query uses one snapshot: [`Moment`] shares the rows, and changes during a query go to a copy.
+//! A query uses one snapshot: [`VaultSnapshot`] shares the rows, and changes during a query go to a copy.
 //!
 //! In reading order: this file, `interned`, `rows`, `reading`, [`snapshot`].
 
@@ -27,7 +27,7 @@ use crate::locks::lock;
 use crate::note::path::VaultPath;
 use crate::vault::{Cancel, Vault};
 use rows::Table;
-pub use snapshot::Moment;
+pub use snapshot::VaultSnapshot;
 
 /// Why a note's properties could not be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -62,12 +62,12 @@ impl Properties {
 
     /// An updated snapshot of the vault in the view of `vault`; the first one reads every note.
     /// `links` is the graph of the same vault; it is updated at its first use.
-    pub fn moment<'a>(
+    pub fn snapshot<'a>(
         &self,
         vault: &'a Vault,
         links: &'a Links,
         cancel: &'a Cancel,
-    ) -> Result<Moment<'a>, Cancelled> {
+    ) -> Result<VaultSnapshot<'a>, Cancelled> {
         let synced = &self.0.synced;
         let _turn = lock(&self.0.turn);
         let types = synced.vault.property_types();
@@ -81,7 +81,7 @@ impl Properties {
             synced.table_mut().shrink_to_fit();
         }
         let rows = synced.table().share();
-        Ok(Moment::new(rows, vault, links, self.0.knowledge.clone(), cancel))
+        Ok(VaultSnapshot::new(rows, vault, links, self.0.knowledge.clone(), cancel))
     }
 
     /// Memory in bytes, without the allocator's overhead.

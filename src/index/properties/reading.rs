@@ -31,13 +31,14 @@ pub(super) struct Read {
 pub(super) fn read(vault: &Vault, path: &VaultPath, file_stamp: Stamp) -> Option<Read> {
     // Read before the content, so that a change during the reading is later than this.
     let now = chrono::Utc::now().timestamp_nanos_opt().unwrap_or(i64::MAX);
-    let mut read = match path.is_note() {
-        true => of_note(vault, path, file_stamp)?,
-        false => match vault.stat(path) {
+    let mut read = if path.is_note() {
+        of_note(vault, path, file_stamp)?
+    } else {
+        match vault.stat(path) {
             Ok(meta) => of(&meta),
             Err(error) if error.is_absence() => return None,
             Err(_) => not_read(file_stamp, NotRead::Unreadable),
-        },
+        }
     };
     read.unsure =
         read.fault == Some(NotRead::Unreadable) || unsure_for(read.stamp.1, now).is_some();

@@ -33,7 +33,7 @@ const MAX_RESOLVED: usize = 100_000;
 ///
 /// Rows, properties and tags are fixed. Links are updated at the first access, so that a query
 /// without links never waits for them, and resolved with the catalogue at that time.
-pub struct Moment<'a> {
+pub struct VaultSnapshot<'a> {
     rows: Arc<Rows>,
     vault: &'a Vault,
     links: &'a Links,
@@ -57,7 +57,7 @@ pub struct Moment<'a> {
     counts: OnceCell<Vec<u32>>,
 }
 
-impl<'a> Moment<'a> {
+impl<'a> VaultSnapshot<'a> {
     pub(super) fn new(
         rows: Arc<Rows>,
         vault: &'a Vault,
@@ -230,7 +230,7 @@ impl<'a> Moment<'a> {
     }
 }
 
-impl Source for Moment<'_> {
+impl Source for VaultSnapshot<'_> {
     fn files(&self) -> Box<dyn Iterator<Item = FileId> + '_> {
         Box::new(self.shown(self.rows.all()))
     }

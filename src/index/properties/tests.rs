@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use proptest::prelude::*;
 use tempfile::TempDir;
 
-use super::Moment;
+use super::VaultSnapshot;
 use crate::bases::source::Source;
 use crate::bases::value::{FileId, Link, Value};
 use crate::index::Index;
@@ -42,8 +42,8 @@ impl Bench {
     fn dump(&self, index: &Index, view: &View) -> String {
         let vault = self.vault.in_view(view.clone());
         let cancel = Cancel::default();
-        let moment = index.properties.moment(&vault, &index.links, &cancel);
-        dump(&moment.expect("nobody withdraws"))
+        let snapshot = index.properties.snapshot(&vault, &index.links, &cancel);
+        dump(&snapshot.expect("nobody withdraws"))
     }
 
     #[track_caller]
@@ -68,10 +68,10 @@ const TAGS: [&str; 4] = ["#Tea", "tea/green", "te", "x"];
 const LINKPATHS: [&str; 7] = ["a", "f/a", "b", "a.md", "/a", "f/g/b#H", "pic.png"];
 
 /// Everything in a source, with paths instead of numbers.
-fn dump(moment: &Moment<'_>) -> String {
-    let mut all: Vec<FileId> = moment.files().collect();
-    all.sort_by_key(|file| moment.path(*file));
-    let path = |file: FileId| moment.path(file).to_string();
+fn dump(snapshot: &VaultSnapshot<'_>) -> String {
+    let mut all: Vec<FileId> = snapshot.files().collect();
+    all.sort_by_key(|file| snapshot.path(*file));
+    let path = |file: FileId| snapshot.path(file).to_string();
     let paths = |files: Vec<FileId>| {
         let mut paths: Vec<String> = files.into_iter().map(path).collect();
         paths.sort();
@@ -80,41 +80,42 @@ fn dump(moment: &Moment<'_>) -> String {
     let links = |links: Vec<std::sync::Arc<Link>>| -> Vec<String> {
         links.iter().map(|link| format!("{}|{:?}", link.target, link.display)).collect()
     };
-    let mut text = format!("{:?}\n", moment.property_counts());
+    let mut text = format!("{:?}\n", snapshot.property_counts());
     for file in &all {
         let file = *file;
-        let _ = writeln!(text, "{} {} {}", path(file), moment.size(file), moment.modified(file));
-        let own = moment.properties(file);
+        let _ =
+            writeln!(text, "{} {} {}", path(file), snapshot.size(file), snapshot.modified(file));
+        let own = snapshot.properties(file);
         own.0.iter().for_each(|(name, value)| {
-            text.push_str(&format!("  {name}: {}\n", shown(moment, value)))
+            text.push_str(&format!("  {name}: {}\n", shown(snapshot, value)))
         });
         for name in NAMES {
-            let value = moment.column(name).map(|column| moment.property(file, column));
+            let value = snapshot.column(name).map(|column| snapshot.property(file, column));
             let value = value.filter(|value| !matches!(value, Value::Null));
             value
                 .iter()
-                .for_each(|value| text.push_str(&format!("  {name}={}\n", shown(moment, value))));
+                .for_each(|value| text.push_str(&format!("  {name}={}\n", shown(snapshot, value))));
         }
-        let has: Vec<bool> = TAGS.iter().map(|tag| moment.has_tag(file, tag)).collect();
+        let has: Vec<bool> = TAGS.iter().map(|tag| snapshot.has_tag(file, tag)).collect();
         let _ = writeln!(
             text,
             "  {:?} {has:?} {:?} {:?} {:?}",
-            moment.tags(file),
-            links(moment.links(file)),
-            links(moment.embeds(file)),
-            paths(moment.backlinks(file))
+            snapshot.tags(file),
+            links(snapshot.links(file)),
+            links(snapshot.embeds(file)),
+            paths(snapshot.backlinks(file))
         );
-        let leads = LINKPATHS.map(|it| moment.resolve(it, Some(file)).map(path));
-        let _ = writeln!(text, "  {leads:?} {:?}", moment.text(file));
+        let leads = LINKPATHS.map(|it| snapshot.resolve(it, Some(file)).map(path));
+        let _ = writeln!(text, "  {leads:?} {:?}", snapshot.text(file));
     }
     for tag in TAGS {
-        let tagged = paths(moment.tagged(tag));
-        let walked = all.iter().copied().filter(|file| moment.has_tag(*file, tag)).collect();
+        let tagged = paths(snapshot.tagged(tag));
+        let walked = all.iter().copied().filter(|file| snapshot.has_tag(*file, tag)).collect();
         assert_eq!(tagged, paths(walked), "{tag}");
         let _ = writeln!(text, "{tag} {tagged:?}");
     }
     for folder in ["", "/", "f", "f/g/", "nowhere"] {
-        let within = paths(moment.within(folder));
+        let within = paths(snapshot.within(folder));
         let wanted = folder.trim_matches('/');
         let is_in =
             |file: &FileId| wanted.is_empty() || path(*file).starts_with(&format!("{wanted}/"));
@@ -123,12 +124,12 @@ fn dump(moment: &Moment<'_>) -> String {
     text
 }
 
-fn shown(moment: &Moment<'_>, value: &Value) -> String {
+fn shown(snapshot: &VaultSnapshot<'_>, value: &Value) -> String {
     match value {
         Value::Link(link) => {
-            format!("[[{}]] in {:?}", link.target, link.from.map(|file| moment.path(file)))
+            format!("[[{}]] in {:?}", link.target, link.from.map(|file| snapshot.path(file)))
         }
-        Value::List(items) => items.iter().map(|item| shown(moment, item) + ",").collect(),
+        Value::List(items) => items.iter().map(|item| shown(snapshot, item) + ",").collect(),
         other => format!("{other:?}"),
     }
 }
@@ -227,19 +228,19 @@ fn a_moment_stays_as_it_is_while_the_vault_changes() {
     bench.put("a.md", "---\nstatus: open\n---\n");
     bench.vault.rescan().expect("scanned");
     let cancel = Cancel::default();
-    let moment = || {
-        let moment = bench.index.properties.moment(&bench.vault, &bench.index.links, &cancel);
-        moment.expect("nobody withdraws")
+    let snapshot = || {
+        let snapshot = bench.index.properties.snapshot(&bench.vault, &bench.index.links, &cancel);
+        snapshot.expect("nobody withdraws")
     };
-    let status = |moment: &Moment<'_>| {
-        let files = moment.files().map(|file| moment.properties(file).0.len());
+    let status = |snapshot: &VaultSnapshot<'_>| {
+        let files = snapshot.files().map(|file| snapshot.properties(file).0.len());
         files.collect::<Vec<_>>()
     };
-    let before = moment();
+    let before = snapshot();
     bench.put("a.md", "---\nstatus: open\ndue: soon\n---\n");
     bench.put("b.md", "");
     bench.vault.rescan().expect("scanned");
-    let after = moment();
+    let after = snapshot();
     assert_eq!(status(&before), [1]);
     assert_eq!(status(&after), [2, 0]);
 }
@@ -257,15 +258,15 @@ fn links_keep_their_part_and_their_text() {
     );
     bench.vault.rescan().expect("scanned");
     let cancel = Cancel::default();
-    let moment = bench.index.properties.moment(&bench.vault, &bench.index.links, &cancel);
-    let moment = moment.expect("nobody withdraws");
+    let snapshot = bench.index.properties.snapshot(&bench.vault, &bench.index.links, &cancel);
+    let snapshot = snapshot.expect("nobody withdraws");
     let of = |links: Vec<std::sync::Arc<Link>>| -> Vec<String> {
         let text = |link: &Link| link.display.as_deref().unwrap_or("-").to_owned();
         links.iter().map(|link| format!("{}|{}", link.target, text(link))).collect()
     };
-    let at = |path: &str| moment.at(path).expect("a file");
+    let at = |path: &str| snapshot.at(path).expect("a file");
     assert_eq!(
-        of(moment.links(at("a.md"))),
+        of(snapshot.links(at("a.md"))),
         [
             "b|Bee",
             "b.md|See",
@@ -278,9 +279,9 @@ fn links_keep_their_part_and_their_text() {
             "#^x|-"
         ]
     );
-    assert_eq!(of(moment.embeds(at("a.md"))), ["p.png|9", "#^x|-"]);
-    assert!(!moment.backlinks(at("a.md")).contains(&at("a.md")), "it does not link to itself");
-    assert_eq!(of(moment.links(at("m.canvas"))), ["b.md#One|-"]);
+    assert_eq!(of(snapshot.embeds(at("a.md"))), ["p.png|9", "#^x|-"]);
+    assert!(!snapshot.backlinks(at("a.md")).contains(&at("a.md")), "it does not link to itself");
+    assert_eq!(of(snapshot.links(at("m.canvas"))), ["b.md#One|-"]);
 }
 
 #[test]
@@ -293,18 +294,18 @@ fn what_a_caller_may_not_see_is_no_property_and_no_tag() {
     let view = View::of(vec![VaultPath::from_disk("f").expect("a path")]);
     let vault = bench.vault.in_view(view);
     let cancel = Cancel::default();
-    let moment = bench.index.properties.moment(&vault, &bench.index.links, &cancel);
-    let moment = moment.expect("nobody withdraws");
-    assert_eq!(moment.property_counts(), [("Status".into(), 1)]);
-    assert!(moment.column("hidden").is_none());
-    let a = moment.at("f/a.md").expect("it may be seen");
-    let status = moment.column("status").expect("a spelling of it may be seen");
-    assert!(matches!(moment.property(a, status), Value::Text(text) if &*text == "open"));
-    assert_eq!(moment.gaps(), None);
-    assert!(moment.tagged("canary").is_empty() && moment.backlinks(a).is_empty());
-    assert_eq!((moment.at("secret.md"), moment.resolve("secret", Some(a))), (None, None));
+    let snapshot = bench.index.properties.snapshot(&vault, &bench.index.links, &cancel);
+    let snapshot = snapshot.expect("nobody withdraws");
+    assert_eq!(snapshot.property_counts(), [("Status".into(), 1)]);
+    assert!(snapshot.column("hidden").is_none());
+    let a = snapshot.at("f/a.md").expect("it may be seen");
+    let status = snapshot.column("status").expect("a spelling of it may be seen");
+    assert!(matches!(snapshot.property(a, status), Value::Text(text) if &*text == "open"));
+    assert_eq!(snapshot.gaps(), None);
+    assert!(snapshot.tagged("canary").is_empty() && snapshot.backlinks(a).is_empty());
+    assert_eq!((snapshot.at("secret.md"), snapshot.resolve("secret", Some(a))), (None, None));
     let cancel = Cancel::default();
-    let all = bench.index.properties.moment(&bench.vault, &bench.index.links, &cancel);
+    let all = bench.index.properties.snapshot(&bench.vault, &bench.index.links, &cancel);
     let gaps = all.expect("nobody withdraws").gaps().expect("one has no valid YAML");
     assert_eq!((gaps.count, gaps.first.0.as_str()), (1, "secret.md"));
 }
@@ -328,8 +329,8 @@ fn a_note_of_six_properties_takes_less_than_300_bytes() {
     bench.vault.rescan().expect("scanned");
     assert!(bench.index.properties.is_empty(), "nothing is read before it is asked for");
     let cancel = Cancel::default();
-    let moment = bench.index.properties.moment(&bench.vault, &bench.index.links, &cancel);
-    assert_eq!(moment.expect("nobody withdraws").files().count(), NOTES);
+    let snapshot = bench.index.properties.snapshot(&bench.vault, &bench.index.links, &cancel);
+    assert_eq!(snapshot.expect("nobody withdraws").files().count(), NOTES);
     let each = bench.index.properties.memory() / NOTES;
     assert!(each <= 300, "{each} bytes a note");
 }

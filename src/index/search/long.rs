@@ -20,8 +20,8 @@ use super::Limit;
 pub(super) const MAX_WORKING: usize = 2 << 20;
 
 /// Maximum and minimum bytes that the engine gets at once.
-const MOST: usize = 256 << 10;
-const LEAST: usize = 2 << 10;
+const MAX_PIECE: usize = 256 << 10;
+const MIN_PIECE: usize = 2 << 10;
 
 /// Maximum steps of the engine at once, if it follows every path through the pattern.
 const ENGINE_STEPS: usize = 256 << 20;
@@ -66,7 +66,7 @@ impl Walker {
     /// A walker for this pattern.
     pub fn new(hir: Option<Hir>, size_limit: usize) -> Self {
         let places = hir.as_ref().map_or(usize::MAX, paths).max(1);
-        let at_once = (ENGINE_STEPS / places).clamp(LEAST, MOST);
+        let at_once = (ENGINE_STEPS / places).clamp(MIN_PIECE, MAX_PIECE);
         Self { hir, size_limit, places, at_once, made: OnceLock::new() }
     }
 

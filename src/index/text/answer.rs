@@ -29,7 +29,7 @@ const FEW: usize = 16;
 const MAX_BATCH: usize = 4096;
 
 /// Maximum number of files that are verified without handing the search to another thread.
-const MOST_AT_ONCE: usize = 64;
+const MAX_AT_ONCE: usize = 64;
 
 /// Maximum number of notes whose columns are checked without handing the search to another thread: about a millisecond.
 const NOTES_AT_ONCE: usize = 20_000;
@@ -149,7 +149,7 @@ fn answer(inner: &SharedText, vault: &Vault, search: &Search<'_>) -> Results {
             break;
         }
         verified += candidates.len();
-        let is_little = verified <= MOST_AT_ONCE && candidates.iter().all(Candidate::is_known);
+        let is_little = verified <= MAX_AT_ONCE && candidates.iter().all(Candidate::is_known);
         if !is_little && nonblocking::would_block() {
             return answer.results;
         }

@@ -8,7 +8,7 @@ use crate::index::changes::Stamp;
 use crate::note::path::PathRef;
 
 /// Up to this many bytes of paths of removed notes stay in memory.
-const LEAST_WASTE: usize = 64 << 10;
+const MIN_WASTE: usize = 64 << 10;
 
 /// In [`Row::text`]: the text is not cached.
 const NO_TEXT: u32 = u32::MAX;
@@ -170,7 +170,7 @@ impl Notes {
         };
         self.wasted += usize::from(row.path_bytes);
         *row = Row::EMPTY;
-        if self.wasted > LEAST_WASTE && self.wasted * 2 > self.paths.len() {
+        if self.wasted > MIN_WASTE && self.wasted * 2 > self.paths.len() {
             self.compact_paths();
         }
     }
@@ -260,7 +260,7 @@ mod tests {
             last = notes.add(Some(last), &format!("a/{round}.md"), (1, 1));
         }
         assert_eq!(notes.get(last).map(|note| note.path.as_str()), Some("a/39999.md"));
-        assert!(notes.bytes() < 4 * LEAST_WASTE, "{} bytes for one note", notes.bytes());
+        assert!(notes.bytes() < 4 * MIN_WASTE, "{} bytes for one note", notes.bytes());
     }
 
     proptest! {

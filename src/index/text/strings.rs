@@ -168,10 +168,11 @@ impl PatternPart {
                 }
                 let copies = repetition.min.min(MAX_COPIES);
                 let written = (1..copies).fold(part.clone(), |so_far, _| so_far.then(part.clone()));
-                match repetition.max == Some(copies) {
-                    true => written,
+                if repetition.max == Some(copies) {
+                    written
+                } else {
                     // More copies may follow: only prefixes and suffixes are known.
-                    false => written.given_up(),
+                    written.given_up()
                 }
             }
         }
@@ -189,9 +190,10 @@ impl PatternPart {
         all.sort_unstable();
         all.dedup();
         let part = Self { all: Some(all), ..Self::anything(alphabet) };
-        match part.all.as_ref().is_some_and(|all| all.len() > MAX_STRINGS) {
-            true => part.given_up(),
-            false => part,
+        if part.all.as_ref().is_some_and(|all| all.len() > MAX_STRINGS) {
+            part.given_up()
+        } else {
+            part
         }
     }
 

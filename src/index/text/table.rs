@@ -40,10 +40,7 @@ impl Bits {
         if at >= self.0.len() {
             self.0.resize(at + 1, 0);
         }
-        match to {
-            true => self.0[at] |= 1 << (id % 64),
-            false => self.0[at] &= !(1 << (id % 64)),
-        }
+        if to { self.0[at] |= 1 << (id % 64) } else { self.0[at] &= !(1 << (id % 64)) }
     }
 }
 

@@ -86,9 +86,10 @@ impl Replay {
             }
         }
         remaining.sort_by(|a, b| a.path.cmp(&b.path));
-        match remaining.is_empty() {
-            true => Err(TapeError::Empty(folder.to_owned())),
-            false => Ok(Self { remaining: Mutex::new(remaining) }),
+        if remaining.is_empty() {
+            Err(TapeError::Empty(folder.to_owned()))
+        } else {
+            Ok(Self { remaining: Mutex::new(remaining) })
         }
     }
 

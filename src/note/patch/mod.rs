@@ -109,9 +109,8 @@ impl Hunk {
 impl fmt::Display for FilePatch {
     /// The patch as text that [`parse()`] reads.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let side = |prefix: &str, gone: bool| match gone {
-            true => "/dev/null".to_owned(),
-            false => headers::write_path(prefix, &self.path),
+        let side = |prefix: &str, gone: bool| {
+            if gone { "/dev/null".to_owned() } else { headers::write_path(prefix, &self.path) }
         };
         writeln!(f, "--- {}", side("a/", self.action == Action::Create))?;
         writeln!(f, "+++ {}", side("b/", self.action == Action::Delete))?;

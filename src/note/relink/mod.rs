@@ -5,7 +5,7 @@
 //! `\|`, quotes, subpath, title and alias stay as they are. The result is parsed again: a spelling
 //! that the scanner would not read back is not used.
 //!
-//! In reading order: this page, `spell` (one link), `card` (canvases).
+//! In reading order: this file, `spell` (one link), `card` (canvases).
 
 mod card;
 mod spell;

@@ -13,9 +13,10 @@ pub(super) fn edits(text: &str, link: &Link, path: &str, goal: &Goal) -> Option<
     let new = quote_for_property(link, &destination(text, link, path));
     let path_edit = Replacement { range: link.path.clone(), text: new };
     if let Some(display) = display(text, link, goal) {
-        let both = match display.range.start < path_edit.range.start {
-            true => vec![display, path_edit.clone()],
-            false => vec![path_edit.clone(), display],
+        let both = if display.range.start < path_edit.range.start {
+            vec![display, path_edit.clone()]
+        } else {
+            vec![path_edit.clone(), display]
         };
         if names_path(text, link, &both, path) {
             return Some(both);
@@ -78,14 +79,13 @@ fn destination<'p>(text: &str, link: &Link, path: &'p str) -> Cow<'p, str> {
             c if c.is_ascii() => c.is_control(),
             c => all || (!angle && c.is_whitespace()),
         };
-        match encode {
-            false => new.push(c),
-            true => {
-                let mut bytes = [0; 4];
-                for byte in c.encode_utf8(&mut bytes).bytes() {
-                    let _ = write!(new, "%{byte:02X}");
-                }
+        if encode {
+            let mut bytes = [0; 4];
+            for byte in c.encode_utf8(&mut bytes).bytes() {
+                let _ = write!(new, "%{byte:02X}");
             }
+        } else {
+            new.push(c)
         }
     }
     Cow::Owned(new)

@@ -9,9 +9,10 @@ fn relinked(text: &str, old: &str, new: &str) -> (String, Vec<(usize, String)>) 
         let goal = Goal { paths: vec![new.to_owned()], ..Goal::default() };
         (reference.path == old).then_some(goal)
     };
-    let rewritten = match text.starts_with('{') {
-        true => rewrite_canvas(text, &mut decide),
-        false => rewrite_note(text, &mut decide),
+    let rewritten = if text.starts_with('{') {
+        rewrite_canvas(text, &mut decide)
+    } else {
+        rewrite_note(text, &mut decide)
     };
     (replaced(text, &rewritten.edits), rewritten.stuck)
 }

@@ -118,9 +118,10 @@ impl<'t> QueryParser<'t> {
                 self.at = self.text.len();
                 break;
             }
-            match !all.is_empty() && self.or(around) {
-                true => any.push(join_filters(std::mem::take(&mut all), Filter::All)),
-                false => all.push(self.term(around)),
+            if !all.is_empty() && self.or(around) {
+                any.push(join_filters(std::mem::take(&mut all), Filter::All))
+            } else {
+                all.push(self.term(around))
             }
         }
         if !all.is_empty() || any.is_empty() {
@@ -271,9 +272,10 @@ impl<'t> QueryParser<'t> {
         let name = self.expression(inside);
         let raw = self.text[start + 1..self.at].trim();
         // A name of several words needs no quotes.
-        let name = match name.is_only_words() && !matches!(name, Filter::Any(_)) {
-            true => self.text(raw.to_owned(), true, inside),
-            false => name,
+        let name = if name.is_only_words() && !matches!(name, Filter::Any(_)) {
+            self.text(raw.to_owned(), true, inside)
+        } else {
+            name
         };
         let mut value = None;
         if self.rest().starts_with(':') {

@@ -138,9 +138,10 @@ fn spoken_number(words: &[String], at: usize) -> Option<(u64, bool, usize)> {
             if let Some(rest) = small(words, rest_at).filter(|rest| rest.value < 100) {
                 let hundreds =
                     factor == 1000 && word(words, rest.next) == Some("hundred") && rest.value < 10;
-                match hundreds {
-                    true => (value, next) = (value + rest.value * 100, rest.next + 1),
-                    false => return Some((value + rest.value, false, rest.next)),
+                if hundreds {
+                    (value, next) = (value + rest.value * 100, rest.next + 1)
+                } else {
+                    return Some((value + rest.value, false, rest.next));
                 }
                 let rest_at = next + usize::from(word(words, next) == Some("and"));
                 if let Some(rest) = small(words, rest_at).filter(|rest| rest.value < 100) {

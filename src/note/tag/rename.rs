@@ -99,9 +99,12 @@ fn read_again(
     edits: &[(Range<usize>, String)],
 ) -> Result<(), PropertyError> {
     let properties = found.properties.as_deref().unwrap_or_default();
-    let expected = properties.iter().map(|property| match std::ptr::eq(property, tags) {
-        true => (property.name.clone(), value.clone()),
-        false => (property.name.clone(), property.value.clone()),
+    let expected = properties.iter().map(|property| {
+        if std::ptr::eq(property, tags) {
+            (property.name.clone(), value.clone())
+        } else {
+            (property.name.clone(), property.value.clone())
+        }
     });
     let expected: Vec<(String, Value)> = expected.collect();
     let (new, body) = (apply_edits(text, edits.to_vec()), &text[found.range.end..]);
@@ -180,12 +183,11 @@ fn respelt(
     // Without escapes the value is in the text as it is.
     let verbatim = raw.len() >= 2 * quote && &raw[quote..raw.len() - quote] == value;
     let fits = style != Style::Plain || is_plain(&new, place);
-    match verbatim && fits {
-        true => {
-            let mark = &raw[..quote];
-            (at, format!("{mark}{new}{mark}"))
-        }
-        false => (at, spell(&Value::String(new), Style::Double, place)),
+    if verbatim && fits {
+        let mark = &raw[..quote];
+        (at, format!("{mark}{new}{mark}"))
+    } else {
+        (at, spell(&Value::String(new), Style::Double, place))
     }
 }
 

@@ -256,12 +256,11 @@ impl RuleReader<'_> {
         if let Some((_, dialect)) = get(pairs, "dialect") {
             self.is_classic = self.dialect(dialect);
         }
-        let when = match classic::is_form(pairs) {
-            true => {
-                self.is_classic = true;
-                self.classic_form(pairs, &mut rule)
-            }
-            false => self.keys(pairs, &mut rule),
+        let when = if classic::is_form(pairs) {
+            self.is_classic = true;
+            self.classic_form(pairs, &mut rule)
+        } else {
+            self.keys(pairs, &mut rule)
         };
         rule.hash = meaning::hash(&rule, self.is_classic);
         self.is_classic = file_is_classic;

@@ -92,7 +92,7 @@ impl<'t> RuleReader<'t> {
                 }
                 _ => "",
             };
-            self.fault(node, format!("`{what}` has to be a text"), hint);
+            self.fault(node, format!("`{what}` must be a string"), hint);
         }
         text
     }
@@ -121,9 +121,10 @@ impl<'t> RuleReader<'t> {
     /// A template. Adds its expressions to those to check.
     pub fn template(&mut self, node: &Node, what: &str, purpose: Purpose) -> Option<Template> {
         let text = self.scalar(node, what)?;
-        let parsed = match self.is_classic {
-            true => Template::parse_classic(&text, purpose),
-            false => Template::parse(&text, purpose),
+        let parsed = if self.is_classic {
+            Template::parse_classic(&text, purpose)
+        } else {
+            Template::parse(&text, purpose)
         };
         let template = match parsed {
             Ok(template) => template,

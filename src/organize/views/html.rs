@@ -37,7 +37,7 @@ pub fn html(view: &View<'_>) -> String {
             "<p class=\"problem\">Rule {}: {} ({}, first {})</p>\n",
             escape_html(&fault.rule),
             escape_html(&fault.message),
-            super::count(fault.files, "file"),
+            crate::note::counted::counted(fault.files, "file"),
             escape_html(&fault.path)
         ));
     }
@@ -60,7 +60,7 @@ pub fn html(view: &View<'_>) -> String {
         if page.len() + part.len() <= view.room { page.push_str(&part) } else { cut += 1 }
     }
     if cut > 0 {
-        page.push_str(&format!("<p>{} more</p>\n", super::count(cut, "group")));
+        page.push_str(&format!("<p>{} more</p>\n", crate::note::counted::counted(cut, "group")));
     }
     let folders = view.plan.emptied();
     if !folders.is_empty() {

@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 
 use super::linked::ChangedText;
 use super::plan::{Item, Plan};
+use crate::note::counted::counted;
 use room::Room;
 
 /// The heading of removed folders.
@@ -188,9 +189,10 @@ fn action(item: &Item) -> (usize, &'static str) {
         _ if item.trash => (4, "To the trash"),
         _ if item.create => (3, "New"),
         _ if item.moves() => {
-            match folder(&item.path) == folder(item.to.as_deref().unwrap_or_default()) {
-                true => (1, "Renamed"),
-                false => (0, "Moved"),
+            if folder(&item.path) == folder(item.to.as_deref().unwrap_or_default()) {
+                (1, "Renamed")
+            } else {
+                (0, "Moved")
             }
         }
         _ => (2, "Changed"),
@@ -213,7 +215,7 @@ pub fn summary(plan: &Plan) -> String {
     if plan.items.is_empty() {
         return match plan.looked_at {
             0 => "nothing to do".to_owned(),
-            all => format!("nothing to do: {} looked at, all in order", count(all, "file")),
+            all => format!("nothing to do: {} looked at, all in order", counted(all, "file")),
         };
     }
     let mut actions: BTreeMap<(usize, &str), usize> = BTreeMap::new();
@@ -224,10 +226,10 @@ pub fn summary(plan: &Plan) -> String {
         .iter()
         .map(|((_, name), count)| format!("{count} {}", name.to_lowercase()))
         .collect();
-    let mut whole = format!("{}: {}", count(plan.items.len(), "file"), actions.join(", "));
+    let mut whole = format!("{}: {}", counted(plan.items.len(), "file"), actions.join(", "));
     if plan.links.links > 0 {
         let verb = if plan.links.links == 1 { "follows" } else { "follow" };
-        let (links, files) = (count(plan.links.links, "link"), count(plan.links.files, "file"));
+        let (links, files) = (counted(plan.links.links, "link"), counted(plan.links.files, "file"));
         whole.push_str(&format!("; {links} in {files} {verb}"));
     }
     match plan.emptied().len() {
@@ -237,13 +239,9 @@ pub fn summary(plan: &Plan) -> String {
     }
     let problems = plan.items.iter().filter(|item| !item.problems.is_empty()).count();
     if problems > 0 {
-        whole.push_str(&format!("; {} with a problem", count(problems, "file")));
+        whole.push_str(&format!("; {} with a problem", counted(problems, "file")));
     }
     whole
-}
-
-fn count(number: usize, word: &str) -> String {
-    format!("{number} {word}{}", if number == 1 { "" } else { "s" })
 }
 
 #[cfg(test)]

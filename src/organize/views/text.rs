@@ -10,7 +10,7 @@ use crate::organize::linked::ChangedText;
 use crate::organize::plan::Item;
 
 /// Characters shown of a value or text.
-const MOST_OF_A_TEXT: usize = 60;
+const MAX_TEXT_CHARS: usize = 60;
 
 /// A path as it can be shown in one line.
 pub fn shown(path: &str) -> String {
@@ -73,7 +73,7 @@ pub fn effects(item: &Item) -> Vec<String> {
 }
 
 fn short(text: &str) -> String {
-    let line: String = text.trim().chars().take(MOST_OF_A_TEXT).collect();
+    let line: String = text.trim().chars().take(MAX_TEXT_CHARS).collect();
     let more = if line.len() < text.trim().len() { "…" } else { "" };
     format!("{}{more}", visible(&line))
 }

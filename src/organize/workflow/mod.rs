@@ -18,7 +18,7 @@ use std::time::Duration;
 
 use serde_json::Value as Json;
 
-pub use read::{MAX_BYTES, MOST_STEPS, read};
+pub use read::{MAX_BYTES, MAX_STEPS, read};
 
 use crate::bases::ast::Expression;
 use crate::bases::diagnostic::Diagnostic;

@@ -19,7 +19,7 @@ use crate::note::path::VaultPath;
 
 /// Active content in a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Find {
+pub struct Finding {
     pub line: usize,
     /// Its full description: ``the image `https://example.com/a.png` ``.
     pub text: String,
@@ -56,7 +56,7 @@ pub type Text<'a> = (Format, &'a str);
 
 /// The active content in `after` that was not in `before`, compared by meaning: an image that moves within a
 /// note, or gets another description, is not new.
-pub fn added(before: Option<Text>, after: Text) -> Vec<Find> {
+pub fn added(before: Option<Text>, after: Text) -> Vec<Finding> {
     let found_after = find_in(after);
     if found_after.is_empty() {
         return Vec::new();
@@ -73,7 +73,7 @@ pub fn added(before: Option<Text>, after: Text) -> Vec<Find> {
         _ => true,
     };
     let new = found_after.into_iter().filter(is_new);
-    new.map(|found| Find { line: found.line, text: found.text }).collect()
+    new.map(|found| Finding { line: found.line, text: found.text }).collect()
 }
 
 fn find_in((format, text): Text) -> Vec<ActiveContent> {

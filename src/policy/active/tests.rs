@@ -1,10 +1,10 @@
 use super::*;
 
-fn note<'a>(before: &'a str, after: &'a str) -> Vec<Find> {
+fn note<'a>(before: &'a str, after: &'a str) -> Vec<Finding> {
     added(Some((Format::Note, before)), (Format::Note, after))
 }
 
-fn new(text: &str) -> Vec<Find> {
+fn new(text: &str) -> Vec<Finding> {
     added(None, (Format::Note, text))
 }
 
@@ -137,7 +137,7 @@ fn a_find_has_its_line_and_full_text() {
     let text =
         format!("---\na: b\ncover: https://y.example\n---\n\n> - ![x]({long})\n<img\nsrc=a>\n");
     let found = new(&text);
-    let find = |line, text: String| Find { line, text };
+    let find = |line, text: String| Finding { line, text };
     assert_eq!(
         found,
         [

@@ -4,7 +4,7 @@ use super::Layer;
 use crate::locks::read;
 use crate::note::path::VaultPath;
 use crate::policy::GuardedNotes;
-use crate::policy::active::Find;
+use crate::policy::active::Finding;
 use crate::policy::call::{Call, Effect, Reason, Refusal, Verdict};
 use crate::policy::settings::{Mode, Permission};
 
@@ -43,8 +43,8 @@ impl Layer for Approval {
                 return Verdict::Refuse(Refusal::denied(
                     super::APPROVAL,
                     format!(
-                        "it puts {} things into the vault that load or run by themselves, more \
-                         than a person can look at in one question",
+                        "it adds {} things that load or run automatically, more than a person can \
+                         look at in one question",
                         found.len()
                     ),
                     "write them in several calls",
@@ -83,10 +83,10 @@ impl Layer for Approval {
     }
 }
 
-fn active(effect: &Effect, find: &Find) -> String {
+fn active(effect: &Effect, find: &Finding) -> String {
     let text = crate::note::path::visible(&find.text);
     format!(
-        "it puts into `{}`, line {}, what loads or runs by itself: {text}",
+        "it adds content that loads or runs automatically to `{}`, line {}: {text}",
         effect.path, find.line
     )
 }

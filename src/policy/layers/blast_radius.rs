@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use super::Layer;
 use crate::locks::lock;
+use crate::note::counted::counted;
 use crate::policy::Clock;
 use crate::policy::bucket::Bucket;
 use crate::policy::call::{Action, Call, Effect, Reason, Verdict};
@@ -80,10 +81,7 @@ impl Layer for BlastRadius {
         };
         let is_folder = |one: &&Effect| one.action == Action::Delete && one.folder;
         for folder in effects.iter().filter(is_folder) {
-            let files = match folder.files {
-                1 => "1 file".to_owned(),
-                number => format!("{number} files"),
-            };
+            let files = counted(folder.files, "file");
             ask(format!("it deletes the folder `{}` with {files}", folder.path), true);
         }
         // Writes together with a move or its undo are updated links, which count as part of it.

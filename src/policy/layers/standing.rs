@@ -31,7 +31,7 @@ impl Layer for Standing {
         }
         if call.mode != Mode::Auto {
             let reason =
-                format!("the mode is `{}`: rules change nothing by themselves", call.mode.word());
+                format!("the mode is `{}`: rules change nothing automatically", call.mode.word());
             return self.refuse(reason, "a person can apply the plan");
         }
         match call.agreement {

@@ -310,9 +310,10 @@ impl Approvals {
         // An approval is for one call: the last, since a caller that repeats a call may have given up the
         // earlier one.
         for (_, sender) in calls.into_iter().rev() {
-            let answer = match agreed && delivered {
-                true => (Decision::JudgeAgain, Answerer::default()),
-                false => (decision, by.clone()),
+            let answer = if agreed && delivered {
+                (Decision::JudgeAgain, Answerer::default())
+            } else {
+                (decision, by.clone())
             };
             delivered |= sender.send(answer).is_ok();
         }

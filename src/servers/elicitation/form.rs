@@ -67,9 +67,10 @@ pub(super) fn fields(schema: &Value) -> Result<Vec<Field>, String> {
         Ok(Field { name, label: words.join(": "), kind, default, is_required })
     });
     let fields = fields.collect::<Result<Vec<_>, String>>()?;
-    match fields.len() <= MAX_FIELDS {
-        true => Ok(fields),
-        false => Err(format!("it has more than {MAX_FIELDS} fields")),
+    if fields.len() <= MAX_FIELDS {
+        Ok(fields)
+    } else {
+        Err(format!("it has more than {MAX_FIELDS} fields"))
     }
 }
 
@@ -140,9 +141,8 @@ impl FieldKind {
             Self::Number { .. } => "a number".to_owned(),
             Self::Flag => "yes or no".to_owned(),
             Self::Choice { values, several } => {
-                let names = values.iter().map(|(value, title)| match title == value {
-                    true => value.clone(),
-                    false => format!("{value} ({title})"),
+                let names = values.iter().map(|(value, title)| {
+                    if title == value { value.clone() } else { format!("{value} ({title})") }
                 });
                 let names = names.collect::<Vec<_>>().join(", ");
                 let how = if several.is_some() { "some" } else { "one" };

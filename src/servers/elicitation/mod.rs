@@ -98,9 +98,10 @@ impl<'a> Elicitation<'a> {
     /// waiting.
     pub fn answer(&self, params: &Value, is_over: &dyn Fn() -> bool) -> Value {
         self.put.set(self.put.get() + 1);
-        let answer = match self.put.get() <= MAX_QUESTIONS {
-            true => self.answered(params, &|| (self.withdrawn)() || is_over()),
-            false => Err(format!("a call may ask {MAX_QUESTIONS} questions")),
+        let answer = if self.put.get() <= MAX_QUESTIONS {
+            self.answered(params, &|| (self.withdrawn)() || is_over())
+        } else {
+            Err(format!("a call may ask {MAX_QUESTIONS} questions"))
         };
         answer.unwrap_or_else(|why| {
             let note = format!("[The server asked the user something, and got no answer: {why}.]");
@@ -171,9 +172,10 @@ impl Question {
                 if url.as_str().len() > MAX_ADDRESS || !is_plain {
                     return Err("its address is too long, or has a user name in it".to_owned());
                 }
-                match url.scheme() == "https" || is_local() {
-                    true => Ok(Self::Address { message, url }),
-                    false => Err("its address is not `https`".to_owned()),
+                if url.scheme() == "https" || is_local() {
+                    Ok(Self::Address { message, url })
+                } else {
+                    Err("its address is not `https`".to_owned())
                 }
             }
             _ => Err("it is of a kind that is not known here".to_owned()),

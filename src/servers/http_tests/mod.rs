@@ -261,9 +261,10 @@ fn serve(mut stream: TcpStream, all: &Mutex<Vec<ReceivedRequest>>, does: &Mutex<
     reader.read_exact(&mut body).expect("a body");
     let message = serde_json::from_slice(&body).unwrap_or_default();
     let text = String::from_utf8_lossy(&body);
-    let form = match headers.get("content-type").is_some_and(|it| it.contains("form")) {
-        true => pairs(&format!("http://x/?{text}")),
-        false => HashMap::new(),
+    let form = if headers.get("content-type").is_some_and(|it| it.contains("form")) {
+        pairs(&format!("http://x/?{text}"))
+    } else {
+        HashMap::new()
     };
     let request = ReceivedRequest { method, path, headers, message, form };
     all.lock().expect("no panic").push(request.clone());

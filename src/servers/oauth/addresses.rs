@@ -49,9 +49,10 @@ impl Addresses {
         let bad = || LoginError::BadAddress(text.chars().take(200).collect());
         let url = Url::parse(text).map_err(|_| bad())?;
         let is_plain = url.username().is_empty() && url.password().is_none();
-        match is_plain && url.fragment().is_none() && self.may_ask(&url) {
-            true => Ok(url),
-            false => Err(bad()),
+        if is_plain && url.fragment().is_none() && self.may_ask(&url) {
+            Ok(url)
+        } else {
+            Err(bad())
         }
     }
 
@@ -172,9 +173,10 @@ impl Resolve for PublicOnly {
 async fn public_addresses(name: Name) -> Result<Addrs, Box<dyn Error + Send + Sync>> {
     let found = tokio::net::lookup_host((name.as_str(), 0)).await?;
     let public: Vec<_> = found.filter(|address| is_public(address.ip())).collect();
-    match public.is_empty() {
-        true => Err("it has no public address".into()),
-        false => Ok(Box::new(public.into_iter())),
+    if public.is_empty() {
+        Err("it has no public address".into())
+    } else {
+        Ok(Box::new(public.into_iter()))
     }
 }
 

@@ -143,9 +143,10 @@ impl Prepared {
             return Err(LoginError::NoClient(self.issuer.issuer.clone()));
         };
         let wanted = method(true);
-        let wanted = match self.issuer.methods.iter().any(|method| method == "none") {
-            true => "none",
-            false => wanted.as_str(),
+        let wanted = if self.issuer.methods.iter().any(|method| method == "none") {
+            "none"
+        } else {
+            wanted.as_str()
         };
         let body = json!({
             "client_name": "Vault Steward",
@@ -322,10 +323,8 @@ fn scopes(
 
 /// How a client authenticates: the first of our methods that the server accepts.
 fn method(taken: &[String], has_secret: bool) -> &'static str {
-    let ours: &[&'static str] = match has_secret {
-        true => &["client_secret_basic", "client_secret_post", "none"],
-        false => &["none"],
-    };
+    let ours: &[&'static str] =
+        if has_secret { &["client_secret_basic", "client_secret_post", "none"] } else { &["none"] };
     ours.iter().find(|ours| taken.iter().any(|taken| taken == *ours)).copied().unwrap_or(ours[0])
 }
 

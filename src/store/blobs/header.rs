@@ -34,10 +34,11 @@ impl Compressor {
 
     /// The header and the text, compressed if that saves an eighth: images stay as they are.
     pub fn blob(&mut self, text: &[u8]) -> io::Result<Vec<u8>> {
-        let compressed = match text.len() < SMALL {
-            true => None,
-            false => Some(self.0.compress(text)?)
-                .filter(|compressed| compressed.len() < text.len() - text.len() / 8),
+        let compressed = if text.len() < SMALL {
+            None
+        } else {
+            Some(self.0.compress(text)?)
+                .filter(|compressed| compressed.len() < text.len() - text.len() / 8)
         };
         let kind = if compressed.is_some() { ZSTD } else { PLAIN };
         let head = header(kind, text.len() as u64);

@@ -135,9 +135,10 @@ pub(super) fn item(row: &Row) -> Result<Item, StoreError> {
         text: column(row, T, 7)?,
         body: column(row, T, 8)?,
     };
-    match checksum(&item) == column::<String>(row, T, 9)? {
-        true => Ok(item),
-        false => Err(fault(row, T, "it is not as it was written".to_owned())),
+    if checksum(&item) == column::<String>(row, T, 9)? {
+        Ok(item)
+    } else {
+        Err(fault(row, T, "it is not as it was written".to_owned()))
     }
 }
 

@@ -125,8 +125,9 @@ pub(super) fn check_no_turn(
     conversation: ConversationId,
 ) -> Result<(), StoreError> {
     let query = "SELECT EXISTS (SELECT 1 FROM turn WHERE conversation = ?1 AND state = 'running')";
-    match change.query_row(query, [conversation.0], |row| row.get(0))? {
-        true => Err(StoreError::Conflict { conversation: conversation.0 }),
-        false => Ok(()),
+    if change.query_row(query, [conversation.0], |row| row.get(0))? {
+        Err(StoreError::Conflict { conversation: conversation.0 })
+    } else {
+        Ok(())
     }
 }

@@ -312,14 +312,15 @@ impl Changes {
     /// The last applied moves and standing deletions of something with this path, or of a folder above it, newest
     /// first; with `is_name` of something in any folder whose path ends so, whatever the case of ASCII letters.
     pub fn departures(&self, path: &str, is_name: bool) -> Result<Vec<StepRow>, StoreError> {
-        let (is_there, value) = match is_name {
-            true => (
+        let (is_there, value) = if is_name {
+            (
                 "lower(substr(step.path, -length(?1) - 1)) = '/' || lower(?1) \
                  OR lower(step.path) = lower(?1)"
                     .to_owned(),
                 path.to_owned(),
-            ),
-            false => (format!("step.path {IN_LINEAGE}"), lineage(path)),
+            )
+        } else {
+            (format!("step.path {IN_LINEAGE}"), lineage(path))
         };
         let mut found: Vec<StepRow> = Vec::new();
         // As the two indexes have it.

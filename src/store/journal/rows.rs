@@ -141,9 +141,10 @@ impl StepRow {
 
     pub(super) fn read(row: &Row) -> Result<Self, StoreError> {
         let step = Self::read_unchecked(row)?;
-        match step.checksum(step.number) == column::<String>(row, "step", 15)? {
-            true => Ok(step),
-            false => Err(step.fault("it is not as it was written")),
+        if step.checksum(step.number) == column::<String>(row, "step", 15)? {
+            Ok(step)
+        } else {
+            Err(step.fault("it is not as it was written"))
         }
     }
 

@@ -7,7 +7,7 @@ use super::likely::likely;
 use crate::vault::Want;
 
 /// The most values in one answer, as the protocol limits them.
-const MOST: usize = 100;
+const MAX_VALUES: usize = 100;
 
 /// Days that are checked for a note.
 const BEFORE: u64 = 400;
@@ -56,13 +56,13 @@ impl Tool for Complete {
         context.find("", Want::Folder)?;
         let (values, total) = match self.what {
             What::Path => {
-                let (found, total) = likely(&context.vault, &self.text, MOST);
+                let (found, total) = likely(&context.vault, &self.text, MAX_VALUES);
                 (found.into_iter().map(|one| one.path).collect(), total)
             }
             What::Day => {
                 let mut days = days(context, &self.text.trim().to_lowercase())?;
                 let total = days.len();
-                days.truncate(MOST);
+                days.truncate(MAX_VALUES);
                 (days, total)
             }
             What::Text => (Vec::new(), 0),

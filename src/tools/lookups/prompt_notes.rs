@@ -14,10 +14,10 @@ use crate::vault::{EntryQuery, Kind, Order};
 pub(super) const DAILY: &str = "daily";
 
 /// Notes of a folder that become prompts: clients show all of them as commands.
-pub(super) const MOST: usize = 40;
+pub(super) const MAX_PROMPTS: usize = 40;
 
 /// Bytes of a prompt's text.
-const MOST_BYTES: usize = 100 << 10;
+const MAX_BYTES: usize = 100 << 10;
 
 /// A prompt.
 #[derive(Serialize, JsonSchema)]
@@ -81,7 +81,7 @@ pub(super) fn named(
     let query = EntryQuery { folder, glob: &glob, kind: Some(Kind::File) };
     let catalogue = context.vault.catalogue();
     let mut named: Vec<(String, VaultPath)> = Vec::new();
-    for entry in catalogue.list(&query, Order::Name, MOST).first {
+    for entry in catalogue.list(&query, Order::Name, MAX_PROMPTS).first {
         let path = entry.path().to_path();
         let first = name_of(&path);
         if first.is_empty() {
@@ -100,8 +100,8 @@ pub(super) fn text(context: &Context, path: &VaultPath) -> Result<String, ToolEr
     let file = TextFile { content: context.vault.read(path)?, path: path.clone() };
     let text = file.text()?;
     let text = text.body();
-    if text.len() > MOST_BYTES {
-        let most = size(MOST_BYTES as u64);
+    if text.len() > MAX_BYTES {
+        let most = size(MAX_BYTES as u64);
         let message =
             format!("`{path}` has {}, and a prompt at most {most}", size(text.len() as u64));
         let hint = "the tool `read_file` reads it in parts";

@@ -9,7 +9,7 @@ use crate::note::path::VaultPath;
 use crate::vault::Want;
 
 /// The largest resource in bytes: a client passes all of it to its model.
-const MOST_BYTES: u64 = 1 << 20;
+const MAX_BYTES: u64 = 1 << 20;
 
 /// Reads a file whole, text as text and any other as base64; at most one megabyte.
 #[derive(Deserialize, JsonSchema)]
@@ -55,10 +55,10 @@ impl Tool for ReadResource {
 }
 
 fn small_enough(path: &VaultPath, bytes: u64) -> Result<(), ToolError> {
-    if bytes <= MOST_BYTES {
+    if bytes <= MAX_BYTES {
         return Ok(());
     }
     let message =
-        format!("`{path}` has {}, and a resource at most {}", size(bytes), size(MOST_BYTES));
+        format!("`{path}` has {}, and a resource at most {}", size(bytes), size(MAX_BYTES));
     Err(ToolError::new(ErrorCode::TooLarge, message, "the tool `read_file` reads it in parts"))
 }

@@ -5,7 +5,7 @@ use super::super::prelude::*;
 use crate::vault::{EntryQuery, Kind, Order, Want};
 
 /// The most listed notes: clients show them as a menu, and search finds the others.
-const MOST_LISTED: usize = 200;
+const MAX_LISTED: usize = 200;
 
 /// Notes in one answer.
 const PAGE: usize = 50;
@@ -46,7 +46,7 @@ impl Tool for ListResources {
         let query = EntryQuery { folder: &root, glob: &glob, kind: Some(Kind::File) };
         let upto = skipped + PAGE;
         let (mut notes, total) = listed(context, &query, Order::Modified, upto);
-        let next = (upto < total.min(MOST_LISTED)).then(|| upto.to_string());
+        let next = (upto < total.min(MAX_LISTED)).then(|| upto.to_string());
         notes.drain(..skipped.min(notes.len()));
         notes.retain(Listed::is_file);
         Ok(Answer::new(String::new(), Output { notes, next }))
@@ -55,7 +55,7 @@ impl Tool for ListResources {
 
 /// The number of notes before the page at this cursor.
 fn place(cursor: &str) -> Result<usize, ToolError> {
-    let place = cursor.parse().ok().filter(|at| at % PAGE == 0 && *at < MOST_LISTED);
+    let place = cursor.parse().ok().filter(|at| at % PAGE == 0 && *at < MAX_LISTED);
     place.ok_or_else(|| {
         let hint = "leave out `cursor` to start over";
         ToolError::invalid("there is no such cursor", hint)

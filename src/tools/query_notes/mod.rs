@@ -18,7 +18,7 @@ use crate::bases::trace::{self, Outcome};
 use crate::bases::value::{Text, Value};
 use crate::bases::view::{self, Page, Table};
 use crate::bases::{Evaluator, Scope};
-use crate::index::properties::Moment;
+use crate::index::properties::VaultSnapshot;
 use crate::note::path::VaultPath;
 use crate::vault::Want;
 use query::{RunnableQuery, written};
@@ -255,17 +255,17 @@ impl Tool for QueryNotes {
         let asked = RunnableQuery::of(context, &self)?;
         let zone = context.clock.zone();
         let times = Times::new(&*zone);
-        let moment = context.moment()?.in_zone(&times);
+        let snapshot = context.snapshot()?.in_zone(&times);
         let this = match &self.this {
             Some(asked) => Some(context.find(asked, Want::File)?.path),
             None => asked.base.clone(),
         };
         let now = context.clock.now().timestamp_millis();
         let scope = Scope {
-            source: &moment,
+            source: &snapshot,
             now,
             zone: &*zone,
-            this: this.and_then(|path| moment.file(&path)),
+            this: this.and_then(|path| snapshot.file(&path)),
             seed: now.cast_unsigned(),
             formulas: &asked.query.formulas,
         };
@@ -273,18 +273,18 @@ impl Tool for QueryNotes {
         let explanation = match &self.explain {
             Some(note) => {
                 let path = context.find(note, Want::File)?.path;
-                Some(explanation(&asked.query, &path, &moment, scope)?)
+                Some(explanation(&asked.query, &path, &snapshot, scope)?)
             }
             None => None,
         };
-        let warnings = asked.warnings(&moment);
-        let compare = Compare { source: &moment, times: &times };
+        let warnings = asked.warnings(&snapshot);
+        let compare = Compare { source: &snapshot, times: &times };
         // In a note, `this` is the note that holds the base.
         let is_embedded = asked.base.as_ref().is_some_and(|base| base.is_note());
         let is_this_missing = table.used_this && self.this.is_none() && !is_embedded;
-        let data = output(&asked, table, explanation, warnings, &moment, compare);
+        let data = output(&asked, table, explanation, warnings, &snapshot, compare);
         let data = Output { is_this_missing, ..data };
-        if moment.is_cancelled() || context.cancel.is_cancelled() {
+        if snapshot.is_cancelled() || context.cancel.is_cancelled() {
             return Err(ToolError::cancelled());
         }
         Ok(Answer::new(words(&data, skipped), data))
@@ -296,7 +296,7 @@ fn output(
     table: Table,
     explanation: Option<Explanation>,
     warnings: Vec<Diagnostic>,
-    moment: &Moment<'_>,
+    snapshot: &VaultSnapshot<'_>,
     compare: Compare<'_>,
 ) -> Output {
     let text = |value: &Value| compare.text(value).unwrap_or_else(|error| error.to_string());
@@ -324,7 +324,7 @@ fn output(
             });
         }
         rows.extend(group.rows.iter().map(|row| Row {
-            path: moment.path(row.file).to_string(),
+            path: snapshot.path(row.file).to_string(),
             cells: row.cells.iter().map(|value| compare.json(value)).collect(),
             texts: row.cells.iter().map(text).collect(),
             group: group.key.as_ref().map(|_| groups.len() - 1),
@@ -355,7 +355,7 @@ fn output(
         warnings: warnings.into_iter().map(Warning::of).collect(),
         row_errors,
         is_this_missing: false,
-        unknown_files: moment.gaps().map_or(0, |gaps| gaps.count),
+        unknown_files: snapshot.gaps().map_or(0, |gaps| gaps.count),
         explanation,
     }
 }
@@ -377,10 +377,10 @@ fn column_of(text: &str, at: u32) -> usize {
 fn explanation(
     query: &Query,
     path: &VaultPath,
-    moment: &Moment<'_>,
+    snapshot: &VaultSnapshot<'_>,
     scope: Scope<'_>,
 ) -> Result<Explanation, ToolError> {
-    let Some(file) = moment.file(path) else {
+    let Some(file) = snapshot.file(path) else {
         let message = format!("`{path}` was not there yet when the question began");
         return Err(ToolError::not_found(message, "ask again"));
     };

@@ -19,7 +19,7 @@ use crate::bases::functions;
 use crate::bases::parse::{self, Options};
 use crate::bases::query::{ColumnKey, Filter, Query, ShownColumn, SortBy};
 use crate::bases::value::Text;
-use crate::index::properties::Moment;
+use crate::index::properties::VaultSnapshot;
 use crate::note::code::ErrorCode;
 use crate::note::path::VaultPath;
 use crate::vault::Want;
@@ -145,7 +145,7 @@ impl RunnableQuery {
             match faults.split_first() {
                 Some((first, rest)) => {
                     let mut error = expression_error(first, &path);
-                    for fault in rest.iter().take(MOST_FAULTS) {
+                    for fault in rest.iter().take(MAX_FAULTS) {
                         let _ = write!(error.message, "\n{}", fault.described(&path));
                     }
                     error
@@ -194,8 +194,8 @@ impl RunnableQuery {
     }
 
     /// Warnings about the base and the input.
-    pub fn warnings(&self, moment: &Moment<'_>) -> Vec<Diagnostic> {
-        let checker = Checker::new(Some(moment));
+    pub fn warnings(&self, snapshot: &VaultSnapshot<'_>) -> Vec<Diagnostic> {
+        let checker = Checker::new(Some(snapshot));
         let mut found = self.file.as_ref().map(|base| base.check(&checker)).unwrap_or_default();
         for expression in &self.expressions {
             found.extend(checker.check(expression));
@@ -205,7 +205,7 @@ impl RunnableQuery {
 }
 
 /// The most faults of a base listed after the first.
-const MOST_FAULTS: usize = 4;
+const MAX_FAULTS: usize = 4;
 
 /// An example of a base for error messages.
 const BASE_CARD: &str = "a base has `filters`, `formulas`, `properties`, `summaries` and `views`; a view has `type`, \

@@ -3,8 +3,9 @@
 use std::fmt::Write as _;
 
 use super::super::paging;
-use super::super::text_file::{count, shown};
+use super::super::text_file::shown;
 use super::{Explanation, Output, Part, PartOutcome, Read, RowErrors, Summary, Warning};
+use crate::note::counted::counted;
 
 /// The most characters of a cell in the text; the data is complete.
 const MAX_CELL: usize = 160;
@@ -26,7 +27,8 @@ pub(super) fn words(data: &Output, skipped: usize) -> String {
         line(std::iter::once(shown(&row.path)).chain(cells), &mut text);
     }
     for group in &data.groups {
-        let _ = write!(text, "[group {}: {}", quoted_name(&group.text), count(group.count, "row"));
+        let _ =
+            write!(text, "[group {}: {}", quoted_name(&group.text), counted(group.count, "row"));
         sums(&group.summaries, &mut text);
         text.push_str("]\n");
     }
@@ -55,7 +57,7 @@ fn warn(data: &Output, text: &mut String) {
         text.push(']');
     }
     if let Some(RowErrors { count: rows, path, message, column, .. }) = &data.row_errors {
-        let (rows, path) = (count(*rows, "row"), shown(path));
+        let (rows, path) = (counted(*rows, "row"), shown(path));
         let _ = write!(
             text,
             "\n[{rows} left out, since the condition failed; the first is `{path}`: {message} (column {column})]"
@@ -65,7 +67,7 @@ fn warn(data: &Output, text: &mut String) {
         text.push_str("\n[`this` was not given: name a note with `this`]");
     }
     if data.unknown_files > 0 {
-        let notes = count(data.unknown_files, "note");
+        let notes = counted(data.unknown_files, "note");
         let _ = write!(text, "\n[the properties of {notes} could not be read]");
     }
 }

@@ -8,24 +8,24 @@ use chrono::{DateTime, Local};
 use rayon::prelude::*;
 
 use super::prelude::*;
-use super::text_file::count;
 use super::{graph, paging, time_text};
 use crate::index::knowledge::{
     self, FoundNote, Knowledge, MeaningUse, Query, SearchResults, SearchScope,
 };
 use crate::index::links::VisibleLinks;
+use crate::note::counted::counted;
 use crate::note::path::VaultPath;
 use crate::note::search_query;
 use passage::Passage;
 
 /// Notes in one answer.
-const MOST: usize = 50;
+const MAX_NOTES: usize = 50;
 
 /// The most characters of the query's description in an answer.
-const MOST_UNDERSTOOD: usize = 1_000;
+const MAX_UNDERSTOOD: usize = 1_000;
 
 /// The most parts of the query that are reported as misunderstood.
-const MOST_IGNORED: usize = 20;
+const MAX_IGNORED: usize = 20;
 
 /// The sentence in an answer while vectors are being made.
 pub(super) const NOT_READY: &str =
@@ -153,7 +153,7 @@ impl Tool for SearchNotes {
             // Models fill in arguments that they do not need.
             text.take_if(|text| text.trim().is_empty());
         }
-        let limit = paging::within(1..=MOST, "limit", self.limit)?;
+        let limit = paging::within(1..=MAX_NOTES, "limit", self.limit)?;
         let skipped = paging::skipped(self.first_result);
         let place = graph::place(context, self.path.as_deref())?;
         let now: DateTime<Local> = context.clock.now().into();
@@ -168,7 +168,7 @@ impl Tool for SearchNotes {
                 && until.is_none_or(|until| changed < until)
         };
         let (query, understood, mut ignored) = query(&self)?;
-        ignored.truncate(MOST_IGNORED);
+        ignored.truncate(MAX_IGNORED);
         let links = graph::so_far(context)?;
         let view = context.vault.view();
         let scope = SearchScope {
@@ -219,19 +219,16 @@ fn query(input: &SearchNotes) -> Result<(Query, String, Vec<String>), ToolError>
     let search_query::Query { words, filter, understood, ignored } =
         search_query::parse(&input.query);
     let needs_word = input.matching == Matching::Ranked && filter.has_bare_words();
-    let (filter, mut understood) = match needs_word {
-        false => (filter, understood),
-        true => {
-            let filter = filter.without_words();
-            let only = match filter.is_empty() {
-                true => String::new(),
-                false => format!("; only {}", filter.sentence()),
-            };
-            let ranked = format!("the best for \"{}\" first{only}", words.join(" "));
-            (filter, ranked)
-        }
+    let (filter, mut understood) = if needs_word {
+        let filter = filter.without_words();
+        let only =
+            if filter.is_empty() { String::new() } else { format!("; only {}", filter.sentence()) };
+        let ranked = format!("the best for \"{}\" first{only}", words.join(" "));
+        (filter, ranked)
+    } else {
+        (filter, understood)
     };
-    if let Some((end, _)) = understood.char_indices().nth(MOST_UNDERSTOOD) {
+    if let Some((end, _)) = understood.char_indices().nth(MAX_UNDERSTOOD) {
         understood.truncate(end);
         understood.push('…');
     }
@@ -307,11 +304,11 @@ fn text(found: &Output, skipped: usize) -> String {
     if found.words_left_out > 0 {
         lines.push(format!(
             "[{} not searched for: the most frequent]",
-            count(found.words_left_out, "word")
+            counted(found.words_left_out, "word")
         ));
     }
     if found.unread_notes > 0 {
-        let unread = count(found.unread_notes, "note");
+        let unread = counted(found.unread_notes, "note");
         lines.push(format!("[incomplete: {unread} are still to be read; ask again in a while]"));
     }
     if found.meaning == word(MeaningUse::NotReady) {

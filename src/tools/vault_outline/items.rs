@@ -1,8 +1,9 @@
 //! The lines of an outline.
 
-use super::super::text_file::{count, shown};
+use super::super::text_file::shown;
 use super::day;
 use super::tree::Tree;
+use crate::note::counted::counted;
 
 const FOLDER_TAGS: usize = 3;
 
@@ -77,16 +78,16 @@ impl Item {
             Self::Note(folder, number) => note(*folder, *number),
             Self::Notes { folder, first, last, count: notes } => {
                 let (first, last) = (note(*folder, *first), note(*folder, *last));
-                format!("{first} … {last}, {}", count(*notes, "note"))
+                format!("{first} … {last}, {}", counted(*notes, "note"))
             }
             Self::Folders { first, last, count: folders, notes } => {
                 let name = |folder: usize| shown(tree.folders[folder].name());
-                let (folders, notes) = (count(*folders, "folder"), count(*notes, "note"));
+                let (folders, notes) = (counted(*folders, "folder"), counted(*notes, "note"));
                 format!("{}/ … {}/, {folders}, {notes}", name(*first), name(*last))
             }
             Self::More { folders: 0, notes, .. } => format!("… {}", count_more(*notes, "note")),
             Self::More { folders, inside, notes, .. } => {
-                let inside = count(*inside, "note");
+                let inside = counted(*inside, "note");
                 let notes = match notes {
                     0 => String::new(),
                     notes => format!(", {}", count_more(*notes, "note")),
@@ -104,7 +105,7 @@ impl Item {
 }
 
 fn count_more(number: usize, noun: &str) -> String {
-    let counted = count(number, noun);
+    let counted = counted(number, noun);
     match counted.split_once(' ') {
         Some((number, noun)) => format!("{number} more {noun}"),
         None => counted,
@@ -116,10 +117,10 @@ fn folder_line(tree: &Tree, number: usize) -> String {
     let folder = &tree.folders[number];
     let mut details = Vec::new();
     if folder.all > 0 {
-        details.push(count(folder.all, "note"));
+        details.push(counted(folder.all, "note"));
     }
     if folder.others > 0 {
-        details.push(count(folder.others, "file"));
+        details.push(counted(folder.others, "file"));
     }
     details.extend(folder.newest.map(day));
     if details.is_empty() {

@@ -5,8 +5,9 @@ mod outline;
 mod tree;
 
 use super::prelude::*;
-use super::text_file::{count, local_short, shown};
+use super::text_file::{local_short, shown};
 use super::{graph, paging};
+use crate::note::counted::counted;
 use crate::note::path::VaultPath;
 use crate::vault::Want;
 use items::Item;
@@ -21,9 +22,9 @@ const MAX_BUDGET: usize = 30_000;
 const OPENING: usize = 900;
 
 /// Tags, most linked notes and newest notes in the lines above the tree.
-const MOST_TAGS: usize = 12;
-const MOST_LINKED: usize = 8;
-const MOST_NEW: usize = 5;
+const MAX_TAGS: usize = 12;
+const MAX_LINKED: usize = 8;
+const MAX_NEW: usize = 5;
 
 /// The share of the budget that each of these lines may take.
 const PART_OF_HEAD: usize = 10;
@@ -124,16 +125,16 @@ fn outline(
     let links = graph::so_far(context)?;
     let tree = Tree::of(context, &links, place);
     let top = &tree.folders[0];
-    let tags = tree.tags(0, MOST_TAGS);
-    let linked = tree.most_linked(MOST_LINKED);
-    let newest_notes = tree.newest(MOST_NEW);
+    let tags = tree.tags(0, MAX_TAGS);
+    let linked = tree.most_linked(MAX_LINKED);
+    let newest_notes = tree.newest(MAX_NEW);
     let folders = tree.folders.len() - 1;
-    let mut details = vec![count(top.all, "note")];
+    let mut details = vec![counted(top.all, "note")];
     if folders > 0 {
-        details.push(count(folders, "folder"));
+        details.push(counted(folders, "folder"));
     }
     if top.others > 0 {
-        details.push(count(top.others, "other file"));
+        details.push(counted(top.others, "other file"));
     }
     let newest = top.newest.map(day);
     details.extend(newest.as_ref().map(|day| format!("newest {day}")));

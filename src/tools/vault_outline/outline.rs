@@ -31,20 +31,17 @@ fn lines_inside(tree: &Tree, number: usize, folders: usize, notes: usize) -> Vec
     let mut rest = (0, 0);
     let mut items = Vec::new();
     for (at, (inside, item)) in subfolders.into_iter().enumerate() {
-        match kept.contains(&at) {
-            true => items.push(item),
-            false => {
-                let count = if let Item::Folders { count, .. } = item { count } else { 1 };
-                rest = (rest.0 + count, rest.1 + inside);
-            }
+        if kept.contains(&at) {
+            items.push(item)
+        } else {
+            let count = if let Item::Folders { count, .. } = item { count } else { 1 };
+            rest = (rest.0 + count, rest.1 + inside);
         }
     }
     let numbers: Vec<usize> = (0..folder.notes.len()).collect();
     let groups = group_alike(&numbers, |note| folder.notes[*note].stem());
-    let named = match groups.len() > notes.min(MANY) {
-        true => Some(foremost(tree, number, notes)),
-        false => None,
-    };
+    let named =
+        if groups.len() > notes.min(MANY) { Some(foremost(tree, number, notes)) } else { None };
     let mut left = 0;
     for group in groups {
         let item = match &group[..] {

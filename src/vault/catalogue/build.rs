@@ -9,7 +9,7 @@ use super::{
 use crate::vault::threads::on_own_threads;
 
 /// Fewer gaps than this are not worth a rebuild.
-const LEAST_GAPS: usize = 1_024;
+const MIN_GAPS: usize = 1_024;
 
 impl Catalogue {
     /// Builds from `entries`; of two with the same path the later one wins.
@@ -105,8 +105,8 @@ impl Catalogue {
     /// build.
     pub(super) fn compact_if_worthwhile(&mut self) {
         let came = self.rows.len() - self.built;
-        if (self.gone > LEAST_GAPS && self.gone * 4 > self.rows.len())
-            || (came > LEAST_GAPS && came * 2 > self.rows.len())
+        if (self.gone > MIN_GAPS && self.gone * 4 > self.rows.len())
+            || (came > MIN_GAPS && came * 2 > self.rows.len())
         {
             let entries = self.ordered.iter().map(|row| self.entry(*row).to_new()).collect();
             *self = Self::build(entries);

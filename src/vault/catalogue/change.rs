@@ -200,9 +200,10 @@ impl Catalogue {
     fn time_slot(&self, row: u32) -> usize {
         let age = self.age(row);
         // Nearly always the newest of all.
-        match self.by_time.last().is_none_or(|other| self.age(*other) < age) {
-            true => self.by_time.len(),
-            false => self.by_time.partition_point(|other| self.age(*other) < age),
+        if self.by_time.last().is_none_or(|other| self.age(*other) < age) {
+            self.by_time.len()
+        } else {
+            self.by_time.partition_point(|other| self.age(*other) < age)
         }
     }
 

@@ -19,7 +19,7 @@ use crate::vault::dir::Kind;
 use crate::vault::view::View;
 
 /// Substrings shorter than this occur nearly everywhere and are not searched for.
-const LEAST_NEEDLE: usize = 3;
+const MIN_NEEDLE: usize = 3;
 
 /// The filter of a listing.
 #[derive(Debug, Clone, Copy)]
@@ -168,9 +168,10 @@ impl Catalogue {
             return None;
         }
         let all_notes = || query.folder.is_root() && query.glob.ending() == Some(NOTE_ENDING);
-        match query.glob.is_all_below_prefix() {
-            true => Some(span),
-            false => all_notes().then_some(self.note_keys),
+        if query.glob.is_all_below_prefix() {
+            Some(span)
+        } else {
+            all_notes().then_some(self.note_keys)
         }
     }
 
@@ -225,9 +226,10 @@ impl Catalogue {
         if prefix.is_empty() {
             return vec![self.range(PathRef::from(query.folder))];
         }
-        let key = match query.folder.is_root() {
-            true => prefix,
-            false => format!("{}/{prefix}", query.folder.fold_key()),
+        let key = if query.folder.is_root() {
+            prefix
+        } else {
+            format!("{}/{prefix}", query.folder.fold_key())
         };
         // Several folders may differ in case alone.
         let folders = self
@@ -240,7 +242,7 @@ impl Catalogue {
     /// The rows whose key contains `needle`, ascending; `None` if it is too short or too common to
     /// help.
     fn rows_containing(&self, needle: &str) -> Option<Vec<u32>> {
-        if needle.len() < LEAST_NEEDLE {
+        if needle.len() < MIN_NEEDLE {
             return None;
         }
         let most = self.rows.len() / 16 + 64;

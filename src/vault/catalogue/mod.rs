@@ -8,7 +8,7 @@
 //! Rows never move: a change updates its row in place, a removal leaves a gap, and once a quarter
 //! of the rows are gaps everything is rebuilt.
 //!
-//! In reading order: [`entry`] (input and output), this page (queries), `listing` (globs),
+//! In reading order: [`entry`] (input and output), this file (queries), `listing` (globs),
 //! `name_prefix`, `build`, `change` (updates), `names` (their history), `snapshot` (saved across
 //! restarts), `visible` (a caller's view).
 

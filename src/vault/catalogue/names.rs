@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use super::{Catalogue, last};
 
 /// This many changes are kept beyond a quarter of the rows.
-const LEAST_KEPT: usize = 1_024;
+const MIN_KEPT: usize = 1_024;
 
 /// A moment in the history of a vault's names.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -45,7 +45,7 @@ impl Catalogue {
     }
 
     pub(super) fn note_name(&mut self, row: u32) {
-        if self.names.rows.len() > self.rows.len() / 4 + LEAST_KEPT {
+        if self.names.rows.len() > self.rows.len() / 4 + MIN_KEPT {
             self.names = NameHistory::new();
         }
         self.names.rows.push(row);

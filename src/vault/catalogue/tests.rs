@@ -222,10 +222,8 @@ fn listed(
     view: &View,
 ) -> Vec<String> {
     let base = if folder.is_empty() { String::new() } else { format!("{folder}/") };
-    let kind_of = |path: &str| match path.to_lowercase().contains(".md") {
-        true => Kind::File,
-        false => Kind::Folder,
-    };
+    let kind_of =
+        |path: &str| if path.to_lowercase().contains(".md") { Kind::File } else { Kind::Folder };
     let fits = |path: &&String| {
         path.strip_prefix(&base).is_some_and(|below| glob.matches(&fold_key(below)))
             && kind.is_none_or(|kind| kind == kind_of(path))

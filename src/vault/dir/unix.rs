@@ -82,9 +82,10 @@ impl Folder {
 
     #[cfg(target_os = "linux")]
     fn open_cached(&self, path: &VaultPath, flags: OFlags) -> io::Result<OwnedFd> {
-        match beneath::available() {
-            true => Ok(beneath::open_cached(self.0.as_fd(), path.as_str(), flags)?),
-            false => Err(io::Error::from(io::ErrorKind::WouldBlock)),
+        if beneath::available() {
+            Ok(beneath::open_cached(self.0.as_fd(), path.as_str(), flags)?)
+        } else {
+            Err(io::Error::from(io::ErrorKind::WouldBlock))
         }
     }
 

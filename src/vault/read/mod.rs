@@ -191,9 +191,10 @@ impl Reader {
         let failed = |error| VaultError::io("read", path, error);
         // One byte more than the size: a read that does not fill the buffer reached the end.
         let mut bytes = vec![0; usize::try_from(meta.size).unwrap_or(0) + 1];
-        let read = match nonblocking::is_active() {
-            true => read_cached(&file, &mut bytes).unwrap_or(0),
-            false => read_some(&file, &mut bytes).map_err(failed)?,
+        let read = if nonblocking::is_active() {
+            read_cached(&file, &mut bytes).unwrap_or(0)
+        } else {
+            read_some(&file, &mut bytes).map_err(failed)?
         };
         bytes.truncate(read);
         if read as u64 != meta.size {

@@ -28,7 +28,7 @@ pub(in crate::vault) struct Late {
 }
 
 /// Versions watched at once, each with an open file; beyond this the oldest is checked early.
-const MOST: usize = 64;
+const MAX_WATCHED: usize = 64;
 
 impl LateWrites {
     /// Adds a version, and checks those that are due.
@@ -36,7 +36,7 @@ impl LateWrites {
         let crowded = {
             let mut watched = lock(&self.0);
             watched.push(late);
-            (watched.len() > MOST).then(|| watched.remove(0))
+            (watched.len() > MAX_WATCHED).then(|| watched.remove(0))
         };
         crowded.into_iter().for_each(|late| check(recovery, late));
         self.check(recovery, Instant::now());

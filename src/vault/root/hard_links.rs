@@ -18,7 +18,7 @@ use crate::vault::protect::Protection;
 const MAX_AGE: Duration = Duration::from_secs(5);
 
 /// Entries of protected folders that are examined. If there are more, all hard links are refused.
-const MOST: usize = 200_000;
+const MAX_ENTRIES: usize = 200_000;
 
 /// The protected folders, and the cached identities of protected files with several names.
 #[derive(Default)]
@@ -61,7 +61,7 @@ impl HardLinks {
             Some(found) if found.ids.contains(&meta.id) => {
                 Err(refused("it is another name of a file in a protected folder"))
             }
-            Some(found) if found.examined > MOST => Err(refused(
+            Some(found) if found.examined > MAX_ENTRIES => Err(refused(
                 "it has several names, and there are too many protected files to compare it with",
             )),
             _ => Ok(()),
@@ -129,7 +129,7 @@ fn walk(root: &Folder, path: &VaultPath, found: &mut ProtectedIds) {
     let Ok(folder) = root.open_folder_at(path) else { return };
     for listed in folder.list().unwrap_or_default() {
         found.examined += 1;
-        if found.examined > MOST {
+        if found.examined > MAX_ENTRIES {
             return;
         }
         let Some(name) = listed.name.to_str() else { continue };

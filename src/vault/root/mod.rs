@@ -200,9 +200,10 @@ impl Root {
     /// process may write only to the folder that it started with.
     pub(super) fn check_writable_root(&self) -> Result<(), VaultError> {
         self.check_root()?;
-        match self.folder().is_replacement && !self.abilities().writable {
-            true => Err(VaultError::Replaced { root: self.location.clone() }),
-            false => Ok(()),
+        if self.folder().is_replacement && !self.abilities().writable {
+            Err(VaultError::Replaced { root: self.location.clone() })
+        } else {
+            Ok(())
         }
     }
 

@@ -19,7 +19,7 @@
 //! staged write holds no file open, writes in one folder share its handle, and only some of the folders
 //! stay open; a file or folder that is opened again is checked by its identity.
 //!
-//! In reading order: `staged` (one write), this page (staging, folders and renames).
+//! In reading order: `staged` (one write), this file (staging, folders and renames).
 
 mod staged;
 
@@ -35,7 +35,7 @@ pub use staged::{Saved, Staged};
 
 use super::content::Precondition;
 use super::dir::{FileId, Folder, Kind, Meta, Name, is_absence, must_keep_inode, rename_new};
-use super::durable::{Durable, MOST_FOLDERS, SyncBatch};
+use super::durable::{Durable, MAX_FOLDERS, SyncBatch};
 use super::error::VaultError;
 use super::read::{Reader, just_emptied};
 use super::revision::Revision;
@@ -154,10 +154,10 @@ impl Writer {
         if known.is_some() {
             return Ok(StagedFolder { root, id, open: known });
         }
-        if folders.len() >= MOST_FOLDERS {
+        if folders.len() >= MAX_FOLDERS {
             folders.retain(|_, known| known.strong_count() > 0);
         }
-        if folders.len() >= MOST_FOLDERS && id != FileId::UNKNOWN {
+        if folders.len() >= MAX_FOLDERS && id != FileId::UNKNOWN {
             return Ok(StagedFolder { root, id, open: None });
         }
         folders.insert(id, Arc::downgrade(folder));

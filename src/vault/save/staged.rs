@@ -160,9 +160,10 @@ impl Staged {
             return Ok(Arc::clone(open));
         }
         let (folder, _) = self.folder.root.open_parent(&self.path)?;
-        match folder.meta()?.id == self.folder.id {
-            true => Ok(Arc::new(folder)),
-            false => Err(io::Error::from(io::ErrorKind::NotFound)),
+        if folder.meta()?.id == self.folder.id {
+            Ok(Arc::new(folder))
+        } else {
+            Err(io::Error::from(io::ErrorKind::NotFound))
         }
     }
 
@@ -536,9 +537,10 @@ impl Target {
     /// Opens the file by its current name, if it is still the same file.
     fn open_again(&self, folder: &Folder, name: Name) -> io::Result<File> {
         let (file, meta) = folder.open_file(name)?;
-        match meta.id == self.meta.id {
-            true => Ok(file),
-            false => Err(io::Error::from(io::ErrorKind::NotFound)),
+        if meta.id == self.meta.id {
+            Ok(file)
+        } else {
+            Err(io::Error::from(io::ErrorKind::NotFound))
         }
     }
 }

@@ -121,9 +121,10 @@ impl SharedScan<'_> {
             found.entries.push(entry);
         };
         // `visit` moves the handle's position, and the root's handle is shared.
-        match path.is_root() {
-            true => folder.list()?.iter().for_each(|one| take(&one.name, &one.meta)),
-            false => folder.visit(take)?,
+        if path.is_root() {
+            folder.list()?.iter().for_each(|one| take(&one.name, &one.meta))
+        } else {
+            folder.visit(take)?
         }
         if depth >= MAX_DEPTH {
             let reason = format!("it is more than {MAX_DEPTH} folders deep");

@@ -121,10 +121,13 @@ fn remove_original(
             drop(below);
             folder.remove_folder(name)
         }
-        Kind::Link => match folder.read_link(name)? == to.read_link(to_name)? {
-            true => folder.remove_file(name),
-            false => Err(changed()),
-        },
+        Kind::Link => {
+            if folder.read_link(name)? == to.read_link(to_name)? {
+                folder.remove_file(name)
+            } else {
+                Err(changed())
+            }
+        }
         Kind::Other => Err(changed()),
     }
 }

@@ -231,15 +231,11 @@ impl Events {
             if hidden {
                 continue;
             }
-            match is_folder && flags.intersects(ReadFlags::CREATE | ReadFlags::MOVED_TO) {
-                true => {
-                    self.watch_tree(root, &path);
-                    events.push(FsEvent::NewFolder(path));
-                }
-                false if events.last() != Some(&FsEvent::Changed(path.clone())) => {
-                    events.push(FsEvent::Changed(path));
-                }
-                false => {}
+            if is_folder && flags.intersects(ReadFlags::CREATE | ReadFlags::MOVED_TO) {
+                self.watch_tree(root, &path);
+                events.push(FsEvent::NewFolder(path));
+            } else if events.last() != Some(&FsEvent::Changed(path.clone())) {
+                events.push(FsEvent::Changed(path));
             }
         }
         if let Some(moved) = moved_from {

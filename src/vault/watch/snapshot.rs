@@ -11,14 +11,14 @@ const FILE: &str = "catalogue";
 const UNFINISHED: &str = "catalogue.new";
 
 /// Larger files are ignored; ten million notes take less.
-const MOST_BYTES: u64 = 2 << 30;
+const MAX_BYTES: u64 = 2 << 30;
 
 /// Loads the catalogue, if the file is valid. It is only an optimization: the scan finds
 /// everything.
 pub(super) fn load(state: &Path) -> Option<Catalogue> {
     let mut file = File::open(state.join(FILE)).ok()?;
     let size = file.metadata().ok()?.len();
-    let mut bytes = Vec::with_capacity(usize::try_from(size).ok().filter(|_| size < MOST_BYTES)?);
+    let mut bytes = Vec::with_capacity(usize::try_from(size).ok().filter(|_| size < MAX_BYTES)?);
     file.read_to_end(&mut bytes).ok()?;
     let catalogue = Catalogue::from_bytes(&bytes);
     if catalogue.is_none() {

@@ -12,7 +12,7 @@ use vault_steward::agent::ports::{
     CallOutcome, CallRequest, Model, Models, Toolbox, TurnUpdate, UpdateSink, VaultContext,
 };
 use vault_steward::agent::prompt::Situation;
-use vault_steward::agent::turn::Changes;
+use vault_steward::agent::turn::ToolEffects;
 use vault_steward::daemon::voice::Voice;
 use vault_steward::llm::{
     Block, BlockKind, ErrorKind, Item, LlmError, Message, Origin, Provider, Stop, ToolArgs,
@@ -227,7 +227,7 @@ impl Toolbox for Mind {
         vec![spec("add"), spec("look")]
     }
 
-    fn changes(&self) -> Changes {
+    fn changes(&self) -> ToolEffects {
         Arc::new([("add".to_owned(), true), ("look".to_owned(), false)].into())
     }
 

@@ -96,25 +96,28 @@ impl Hinter for Assistant {
 
 impl Highlighter for Assistant {
     fn highlight_prompt<'b, 's: 'b, 'p: 'b>(&'s self, prompt: &'p str, _: bool) -> Cow<'b, str> {
-        match self.styled {
-            true => Cow::Owned(format!("\u{1b}[1m{prompt}\u{1b}[0m")),
-            false => Cow::Borrowed(prompt),
+        if self.styled {
+            Cow::Owned(format!("\u{1b}[1m{prompt}\u{1b}[0m"))
+        } else {
+            Cow::Borrowed(prompt)
         }
     }
 
     fn highlight_hint<'h>(&self, hint: &'h str) -> Cow<'h, str> {
-        match self.styled {
-            true => Cow::Owned(format!("\u{1b}[2m{hint}\u{1b}[0m")),
-            false => Cow::Borrowed(hint),
+        if self.styled {
+            Cow::Owned(format!("\u{1b}[2m{hint}\u{1b}[0m"))
+        } else {
+            Cow::Borrowed(hint)
         }
     }
 }
 
 impl Validator for Assistant {
     fn validate(&self, context: &mut ValidationContext<'_>) -> rustyline::Result<ValidationResult> {
-        Ok(match goes_on(context.input()) {
-            true => ValidationResult::Incomplete,
-            false => ValidationResult::Valid(None),
+        Ok(if goes_on(context.input()) {
+            ValidationResult::Incomplete
+        } else {
+            ValidationResult::Valid(None)
         })
     }
 }

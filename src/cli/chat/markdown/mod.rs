@@ -218,9 +218,10 @@ impl Markdown {
 
 /// The length of an unwrapped line that can be shown: all of it, or a piece of fixed length.
 fn whole(line: &str, is_complete: bool) -> Option<usize> {
-    match line.len() > CODE_PIECE {
-        true => Some(block::boundary(line, CODE_PIECE)),
-        false => is_complete.then_some(line.len()),
+    if line.len() > CODE_PIECE {
+        Some(block::boundary(line, CODE_PIECE))
+    } else {
+        is_complete.then_some(line.len())
     }
 }
 

@@ -97,9 +97,10 @@ impl Vocabulary {
         let mut rest = word.as_bytes();
         while !rest.is_empty() {
             let is_first = rest.len() == word.len();
-            let (among, prefix) = match is_first {
-                true => ((0, self.ends.len() / 4), 0),
-                false => (self.continued, CONTINUED.len()),
+            let (among, prefix) = if is_first {
+                ((0, self.ends.len() / 4), 0)
+            } else {
+                (self.continued, CONTINUED.len())
             };
             let Some((token, length)) = self.longest(rest, among, prefix) else {
                 pieces.clear();
@@ -137,9 +138,10 @@ impl Vocabulary {
             let mut high = end;
             while low < high {
                 let middle = low.midpoint(high);
-                match self.name(middle).get(at).copied() < wanted {
-                    true => low = middle + 1,
-                    false => high = middle,
+                if self.name(middle).get(at).copied() < wanted {
+                    low = middle + 1
+                } else {
+                    high = middle
                 }
             }
             low
@@ -189,9 +191,10 @@ fn is_accent(c: char) -> bool {
 }
 
 fn is_punctuation(c: char) -> bool {
-    match c.is_ascii() {
-        true => c.is_ascii_punctuation(),
-        false => !c.is_alphanumeric() && is_of(&PUNCTUATION, c),
+    if c.is_ascii() {
+        c.is_ascii_punctuation()
+    } else {
+        !c.is_alphanumeric() && is_of(&PUNCTUATION, c)
     }
 }
 

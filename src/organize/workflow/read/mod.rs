@@ -20,7 +20,7 @@ mod values;
 /// The longest definition, in bytes.
 pub const MAX_BYTES: usize = 1 << 20;
 
-pub const MOST_STEPS: usize = 200;
+pub const MAX_STEPS: usize = 200;
 
 const KEYS: [&str; 4] = ["id", "description", "inputs", "steps"];
 
@@ -113,7 +113,7 @@ impl WorkflowReader<'_> {
         let first = pairs.first().map(|(key, _)| key);
         match entries.get("id").map(|id| (id, id.text())) {
             Some((_, Some(id))) if !id.trim().is_empty() => result.id = id.trim().to_owned(),
-            Some((node, _)) => self.wrong(node, "`id` has to be a text", ""),
+            Some((node, _)) => self.wrong(node, "`id` must be a string", ""),
             None => self.lacks(first, "id", "give it a name: `id: file-inbox`"),
         }
         if let Some(inputs) = entries.get("inputs") {
@@ -121,10 +121,9 @@ impl WorkflowReader<'_> {
         }
         match entries.get("steps").map(|node| (node, &node.content)) {
             Some((node, Content::List(steps))) => {
-                if steps.len() > MOST_STEPS {
+                if steps.len() > MAX_STEPS {
                     let has = steps.len();
-                    let message =
-                        format!("the workflow has {has} steps; the limit is {MOST_STEPS}");
+                    let message = format!("the workflow has {has} steps; the limit is {MAX_STEPS}");
                     self.wrong(node, message, "use `for_each` to repeat a step");
                     return result;
                 }
@@ -404,7 +403,7 @@ impl WorkflowReader<'_> {
                     {
                         choices = items.iter().filter_map(Node::text).map(str::to_owned).collect();
                     }
-                    Some((node, _)) => self.wrong(node, "`choices` has to be a list of texts", ""),
+                    Some((node, _)) => self.wrong(node, "`choices` must be a list of strings", ""),
                 }
             }
             Some((input, _)) => {

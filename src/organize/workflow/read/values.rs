@@ -55,9 +55,10 @@ impl WorkflowReader<'_> {
             Content::Scalar { .. } => Slot::Value(value(node)),
             Content::List(items) => {
                 let slots: Vec<Slot> = items.iter().map(|item| self.slot(item, at)).collect();
-                match slots.iter().all(|slot| matches!(slot, Slot::Value(_))) {
-                    true => Slot::Value(value(node)),
-                    false => Slot::List(slots),
+                if slots.iter().all(|slot| matches!(slot, Slot::Value(_))) {
+                    Slot::Value(value(node))
+                } else {
+                    Slot::List(slots)
                 }
             }
             Content::Mapping(pairs) => {
@@ -65,9 +66,10 @@ impl WorkflowReader<'_> {
                     (key.text().unwrap_or_default().to_owned(), self.slot(value, at))
                 });
                 let entries: Vec<_> = entries.collect();
-                match entries.iter().all(|(_, slot)| matches!(slot, Slot::Value(_))) {
-                    true => Slot::Value(value(node)),
-                    false => Slot::Object(entries),
+                if entries.iter().all(|(_, slot)| matches!(slot, Slot::Value(_))) {
+                    Slot::Value(value(node))
+                } else {
+                    Slot::Object(entries)
                 }
             }
         }
@@ -75,7 +77,7 @@ impl WorkflowReader<'_> {
 
     pub(super) fn template(&mut self, node: &Node, at: &At<'_>) -> Option<Template> {
         let Some(source) = node.text() else {
-            self.wrong(node, "this has to be a text", "");
+            self.wrong(node, "this must be a string", "");
             return None;
         };
         match Template::parse(source, Purpose::Text) {

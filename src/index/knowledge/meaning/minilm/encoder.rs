@@ -15,9 +15,9 @@ pub(super) const INNER: usize = 1_536;
 pub(super) const LAYERS: usize = 6;
 const HEADS: usize = 12;
 /// Tokens of the longest text, its two ends included; of a longer one the beginning is read.
-pub(super) const MOST_TOKENS: usize = 256;
+pub(super) const MAX_TOKENS: usize = 256;
 /// Added to a variance before it divides.
-const LEAST_VARIANCE: f32 = 1e-12;
+const MIN_VARIANCE: f32 = 1e-12;
 
 /// Sums of products and a constant.
 pub(super) struct Linear {
@@ -70,7 +70,7 @@ impl Norm {
             let count = state.len() as f32;
             let mean = state.sum() / count;
             let variance = state.fold(0.0, |sum, value| sum + (value - mean).powi(2)) / count;
-            let scale = 1.0 / (variance + LEAST_VARIANCE).sqrt();
+            let scale = 1.0 / (variance + MIN_VARIANCE).sqrt();
             for ((value, weight), bias) in state.iter_mut().zip(&self.weight).zip(&self.bias) {
                 *value = (*value - mean) * scale * weight + bias;
             }
@@ -84,7 +84,7 @@ impl Encoder {
         let [begin, end, unknown] = self.marks;
         let mut tokens = vec![begin];
         self.vocabulary.tokens(text, Some(unknown), |token| {
-            if tokens.len() < MOST_TOKENS - 1 {
+            if tokens.len() < MAX_TOKENS - 1 {
                 tokens.push(token);
             }
         });

@@ -6,7 +6,7 @@ use ndarray::{Array1, Array2};
 use serde::Deserialize;
 
 use super::super::wordpiece::Vocabulary;
-use super::encoder::{Encoder, INNER, LAYERS, Layer, Linear, MOST_TOKENS, Norm, WIDTH};
+use super::encoder::{Encoder, INNER, LAYERS, Layer, Linear, MAX_TOKENS, Norm, WIDTH};
 
 /// The tokens for the beginning, the end, and an unknown word.
 const MARKS: [&[u8]; 3] = [b"[CLS]", b"[SEP]", b"[UNK]"];
@@ -90,7 +90,7 @@ pub(super) fn made(weights: &[u8], vocabulary: &str) -> Option<Vec<u8>> {
     tokens.iter().for_each(|(name, _)| file.extend(name.as_bytes()));
     put_rows(&mut file, tokens.iter().map(|(_, number)| &table[number * WIDTH..][..WIDTH]));
     let mut positions = tensors.floats("embeddings.position_embeddings.weight", &[512, WIDTH])?;
-    positions.truncate(MOST_TOKENS * WIDTH);
+    positions.truncate(MAX_TOKENS * WIDTH);
     // Every text is of the first kind, so its vector can be added beforehand.
     let kinds = tensors.floats("embeddings.token_type_embeddings.weight", &[2, WIDTH])?;
     for row in positions.chunks_mut(WIDTH) {
@@ -174,8 +174,8 @@ pub(super) fn read(file: &[u8]) -> Option<Encoder> {
     let vocabulary = Vocabulary::new(ends, names)?;
     let scales = rest.floats(count)?;
     let rows = rest.bytes(count.checked_mul(WIDTH)?)?.to_vec();
-    let positions = rest.floats(MOST_TOKENS * WIDTH)?;
-    let positions = Array2::from_shape_vec((MOST_TOKENS, WIDTH), positions).ok()?;
+    let positions = rest.floats(MAX_TOKENS * WIDTH)?;
+    let positions = Array2::from_shape_vec((MAX_TOKENS, WIDTH), positions).ok()?;
     let normal = rest.norm()?;
     let layers = (0..LAYERS).map(|_| rest.layer()).collect::<Option<Vec<Layer>>>()?;
     let [begin, end, unknown] = MARKS.map(|mark| vocabulary.find(mark));
