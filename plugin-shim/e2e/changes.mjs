@@ -98,8 +98,8 @@ export async function all_of_a_question_can_be_seen(set) {
   await card.waitFor();
   const why = await card.locator(".vs-approval-why li").allInnerTexts();
   assert.equal(why.length, 2, why.join("\n"));
-  assert.match(why[0], /line 1,.*https:\/\/example\.com\/logo\.png/);
-  assert.match(why[1], /line 1002,.*https:\/\/evil\.example/);
+  assert.match(why[0], /line 1: .*https:\/\/example\.com\/logo\.png/);
+  assert.match(why[1], /line 1002: .*https:\/\/evil\.example/);
   assert.equal(await card.locator(".vs-added").innerText(), "+1002");
   await picture(tab, "approval-long-light");
   const all = card.getByRole("button", { name: /^Show all \(\d+ lines more\)$/ });

@@ -1,5 +1,5 @@
 // A day with the page, as issue after issue was tried by hand: the first question on a new machine, a plan, an
-// approval, a mistake, a job that is killed, and a rule that runs by itself.
+// approval, a mistake, a job that is killed, and a rule that runs automatically.
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { appendFile, mkdir, readdir, readFile } from "node:fs/promises";
@@ -233,7 +233,7 @@ export async function a_rule_files_what_comes_into_the_inbox(set) {
   await mkdir(path.join(daemon.vault, "Post"));
   await daemon.write("Post/Plum cake.md", "---\ntags: [recipe]\n---\nPlums.\n");
   await until("recipe", () => daemon.read("Recipes/Plum cake.md").catch(() => ""), (text) => text.includes("Plums"));
-  assert.match(await daemon.command("organize", "why", "Plum cake"), /Recipes, by itself[^]*tags are recipe/);
+  assert.match(await daemon.command("organize", "why", "Plum cake"), /Recipes, automatically[^]*tags are recipe/);
   // Once: it stays where the person puts it.
   await daemon.command("move", "Plum cake", "Post/Plum cake.md");
   await daemon.write("Post/Apple pie.md", "---\ntags: [recipe]\n---\nApples.\n");
